@@ -1,0 +1,107 @@
+# Needs python3 (3.11 or later), cargo and make. Everything Python lives in $(VENV), inside this clone.
+
+PYTHON ?= python3
+CARGO ?= cargo
+VENV ?= .venv
+PYTEST_ARGS ?=
+COMPARE_ARGS ?=
+
+PY := $(VENV)/bin/python
+PYTHON_DIRS := python tests/python examples benches
+# Folders count too: a file that was removed changes its folder.
+RUST_SOURCES := $(shell find src) $(wildcard build.rs) Cargo.toml $(wildcard Cargo.lock)
+
+# `maturin develop` installs into the environment that this variable names, unless conda says otherwise.
+IN_VENV = env -u CONDA_PREFIX VIRTUAL_ENV="$$(cd $(VENV) && pwd)"
+# The bindings are compiled against the environment's Python.
+WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help build demo test test-rust test-python lint format bench compare-fit wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# ---- the environment -------------------------------------------------------------------------------------------------
+
+$(VENV)/pyvenv.cfg:
+	$(PYTHON) -m venv $(VENV)
+
+# requirements-build.txt is what pyproject.toml builds with; requirements-test.txt its extra "test"; and so on.
+# The file is written last: it stands for "installed".
+$(VENV)/requirements-%.txt: pyproject.toml $(VENV)/pyvenv.cfg
+	$(PY) -c 'import sys, tomllib; \
+	    p = tomllib.load(open("pyproject.toml", "rb")); \
+	    all = p["project"]["optional-dependencies"] | {"build": p["build-system"]["requires"]}; \
+	    print(*all[sys.argv[1]], sep="\n")' $* > $@.part
+	$(PY) -m pip install --quiet -r $@.part
+	mv $@.part $@
+
+# An editable install: Python sources are used in place, Rust sources are compiled when they change.
+$(VENV)/installed: $(RUST_SOURCES) pyproject.toml $(VENV)/requirements-build.txt
+	@echo "Compiling splitwood: a minute the first time"
+	PIP_QUIET=1 $(IN_VENV) $(PY) -m maturin develop --release --quiet
+	touch $@
+
+build: $(VENV)/installed ## compile the package in release mode and install it in the environment
+
+# ---- use and check ---------------------------------------------------------------------------------------------------
+
+demo: $(VENV)/installed ## fit real data beside scikit-learn: scores and times
+	$(PY) examples/demo.py
+
+test: test-rust test-python ## all the tests: Rust, documentation, Python
+
+test-rust: ## Rust tests and documentation tests; no Python needed
+	$(CARGO) test --quiet
+
+test-python: $(VENV)/installed $(VENV)/requirements-test.txt ## Python tests on the release build
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/installed $(VENV)/requirements-lint.txt ## rustfmt, clippy, ruff, mypy, stubtest
+	$(CARGO) fmt --check
+	$(CARGO) clippy --quiet --all-targets -- -D warnings
+	$(WITH_PYTHON) $(CARGO) clippy --quiet --all-targets --features python -- -D warnings
+	$(PY) -m ruff check $(PYTHON_DIRS)
+	$(PY) -m ruff format --check $(PYTHON_DIRS)
+	$(PY) -m mypy
+	$(PY) -m mypy.stubtest splitwood._core
+
+format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
+	$(CARGO) fmt
+	$(PY) -m ruff check --fix --exit-zero --quiet $(PYTHON_DIRS)
+	$(PY) -m ruff format $(PYTHON_DIRS)
+
+# ---- measure ---------------------------------------------------------------------------------------------------------
+
+bench: ## Rust benchmarks: kernels and whole fits
+	$(CARGO) bench
+
+compare-fit: $(VENV)/installed $(VENV)/requirements-bench.txt ## fit times beside the peers' (COMPARE_ARGS=--quick for a short run)
+	$(PY) benches/compare_fit.py $(COMPARE_ARGS)
+
+# ---- ship ------------------------------------------------------------------------------------------------------------
+
+# The wheel is tried in an environment of its own, outside this folder, that goes away again.
+wheel: $(VENV)/requirements-build.txt ## build a wheel in dist/ and try it in a clean environment
+	rm -rf dist
+	$(PY) -m maturin build --release --quiet --out dist --interpreter $(PY)
+	set -e; \
+	wheel=$$(ls "$$(pwd)"/dist/splitwood-*-abi3-*.whl); \
+	smoke="$$(pwd)/examples/wheel_smoke.py"; \
+	away=$$(mktemp -d); \
+	trap 'rm -rf "$$away"' EXIT; \
+	trap 'exit 1' HUP INT TERM; \
+	$(PYTHON) -m venv "$$away/venv"; \
+	cd "$$away"; \
+	venv/bin/python -m pip install --quiet "$$wheel"; \
+	venv/bin/python -I "$$smoke"; \
+	echo "$$wheel"
+
+clean: ## remove everything that was built, and the environment
+	if [ -e $(VENV)/pyvenv.cfg ]; then rm -rf $(VENV); fi
+	rm -rf target dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests examples benches -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/splitwood/*.so

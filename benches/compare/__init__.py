@@ -1,0 +1,1 @@
+"""Parts of the benchmark against other packages; `compare_fit.py` puts them together."""

@@ -1,0 +1,76 @@
+"""What is fitted, and how much faster than the others it should be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import make_friedman1
+
+BEST_EXACT_PEER = "best exact peer"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The time of `against` should be at least `ratio` times ours."""
+
+    against: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fit: a size, a depth, a kind of target."""
+
+    name: str
+    rows: int
+    depth: int | None
+    targets: tuple[Target, ...]
+    classes: bool = False
+    columns: int = 10
+    # Fits of a millisecond need more rounds for a stable best.
+    rounds_per_repeat: int = 1
+    # Most memory that a fit may add, in sizes of X.
+    memory_target: float | None = None
+
+    @property
+    def title(self) -> str:
+        kind = "two classes" if self.classes else "squared error"
+        depth = "unlimited depth" if self.depth is None else f"depth {self.depth}"
+        return f"{self.rows:,} × {self.columns}, {kind}, {depth}"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Features as float32 in C order; y as float64, or as class codes 0 and 1."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+
+CASES = (
+    Case(
+        "1m",
+        1_000_000,
+        None,
+        (Target("scikit-learn", 35), Target(BEST_EXACT_PEER, 12)),
+        memory_target=6,
+    ),
+    Case(
+        "1m-depth6",
+        1_000_000,
+        6,
+        (Target("scikit-learn", 40), Target(BEST_EXACT_PEER, 8), Target("LightGBM", 2)),
+        memory_target=6,
+    ),
+    Case("100k", 100_000, None, (Target("scikit-learn", 25), Target(BEST_EXACT_PEER, 10))),
+    Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True),
+    Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=10),
+)
+QUICK = ("100k", "100k-classes", "1k")
+
+
+def make_data(case: Case) -> Data:
+    """Friedman's first data set: five columns matter, the others are noise."""
+    X, y = make_friedman1(case.rows, case.columns, noise=1.0, random_state=0)
+    if case.classes:
+        y = (y > np.median(y)).astype(np.int64)
+    return Data(X.astype(np.float32), y)

@@ -1,0 +1,91 @@
+"""Ratios and verdicts: what the measured times say about the targets."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compare.cases import BEST_EXACT_PEER, Case, Target
+from compare.systems import OURS
+from compare.timing import Measured
+
+# Exact trees part where two splits are all but equal (scikit-learn skips cuts between values less
+# than 1e-7 apart), and single precision leaves a rest where the loss is zero.
+RELATIVE_TOLERANCE = 1e-4
+ABSOLUTE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Result:
+    """A case with its measurements; `memory` is in sizes of X."""
+
+    case: Case
+    measured: list[Measured]
+    memory: float | None = None
+
+    @property
+    def ours(self) -> Measured | None:
+        return next((one for one in self.measured if one.system == OURS), None)
+
+    @property
+    def peers(self) -> list[Measured]:
+        return [one for one in self.measured if one.system != OURS]
+
+    def ratio(self, one: Measured) -> float | None:
+        """Best time over our best time."""
+        return one.best / self.ours.best if self.ours else None
+
+    def rival(self, target: Target) -> Measured | None:
+        """The peer that a target speaks of, if it was measured."""
+        if target.against == BEST_EXACT_PEER:
+            exact = [one for one in self.peers if one.system.exact]
+            return min(exact, key=lambda one: one.best, default=None)
+        return next((one for one in self.peers if one.system.name == target.against), None)
+
+    def fits_worse(self, rival: Measured) -> bool:
+        """Whether our tree fits worse than an exact one: then being faster says nothing."""
+        return (
+            rival.system.exact
+            and self.ours.loss > rival.loss * (1 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target, what was measured, and whether that is good enough."""
+
+    case: Case
+    against: str
+    target: str
+    measured: str
+    reached: bool
+    remark: str = ""
+
+
+def verdicts(result: Result) -> Iterator[Verdict]:
+    """One for each target whose systems were measured, then one for the memory."""
+    for target in result.case.targets:
+        rival = result.rival(target)
+        if rival is not None and result.ours is not None:
+            yield _time_verdict(result, target, rival)
+    if result.memory is not None:
+        limit = result.case.memory_target
+        yield Verdict(
+            result.case,
+            "memory added, in sizes of X",
+            f"≤ {limit:g}",
+            f"{result.memory:.2f}",
+            result.memory <= limit,
+        )
+
+
+def _time_verdict(result: Result, target: Target, rival: Measured) -> Verdict:
+    ratio = result.ratio(rival)
+    worse = result.fits_worse(rival)
+    name = rival.system.name
+    return Verdict(
+        result.case,
+        target.against if target.against == name else f"{target.against} ({name})",
+        f"≥ {target.ratio:g}",
+        f"{ratio:.1f}",
+        ratio >= target.ratio and not worse,
+        "fits worse" if worse else "",
+    )

@@ -1,0 +1,128 @@
+"""The packages, each fitting one tree: exact and unpruned wherever the package can.
+
+A fit function takes the arrays as they are, so that whatever conversion a package needs is part
+of its time, and returns what predicts y (the probability of class 1 for classes). Its import
+stands inside: only what is measured needs to be installed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from math import inf
+
+import numpy as np
+
+from compare.cases import Case, Data
+
+Predict = Callable[[np.ndarray], np.ndarray]
+Fit = Callable[[Case, Data, int], Predict]
+
+# XGBoost's exact method asks for a limit. It stops by itself when there is nothing left to split.
+XGBOOST_UNLIMITED = 1_000
+# LightGBM keeps a histogram for each leaf: gigabytes for trees with more leaves than this.
+LIGHTGBM_LEAVES = 10_000
+
+
+def _scikit_learn_style(
+    regressor: type, classifier: type, case: Case, data: Data, **own
+) -> Predict:
+    kind = classifier if case.classes else regressor
+    tree = kind(max_depth=case.depth, **own).fit(data.X, data.y)
+    return (lambda X: tree.predict_proba(X)[:, 1]) if case.classes else tree.predict
+
+
+def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
+    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+    return _scikit_learn_style(
+        DecisionTreeRegressor, DecisionTreeClassifier, case, data, n_jobs=threads
+    )
+
+
+def fit_scikit_learn(case: Case, data: Data, threads: int) -> Predict:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    return _scikit_learn_style(
+        DecisionTreeRegressor, DecisionTreeClassifier, case, data, random_state=0
+    )
+
+
+def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
+    import ydf
+
+    ydf.verbose(0)
+    # For classes it has one criterion, the entropy.
+    learner = ydf.CartLearner(
+        label="y",
+        task=ydf.Task.CLASSIFICATION if case.classes else ydf.Task.REGRESSION,
+        max_depth=-1 if case.depth is None else case.depth + 1,  # counts the root
+        min_examples=1,
+        validation_ratio=0.0,  # no rows held out, no pruning
+        num_threads=threads,
+    )
+    model = learner.train({"x": data.X, "y": data.y})
+    return lambda X: model.predict({"x": X})
+
+
+def fit_xgboost(case: Case, data: Data, threads: int) -> Predict:
+    import xgboost
+
+    # Squared error on codes 0 and 1 is the Gini index of two classes, up to a factor.
+    model = xgboost.XGBRegressor(
+        tree_method="exact",
+        n_estimators=1,
+        learning_rate=1.0,
+        max_depth=XGBOOST_UNLIMITED if case.depth is None else case.depth,
+        min_child_weight=0,
+        reg_lambda=0,
+        n_jobs=threads,
+    )
+    return model.fit(data.X, data.y).predict
+
+
+def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
+    import lightgbm
+
+    model = lightgbm.LGBMRegressor(
+        n_estimators=1,
+        learning_rate=1.0,
+        num_leaves=case.rows if case.depth is None else 2**case.depth,
+        max_depth=-1 if case.depth is None else case.depth,
+        min_child_samples=1,
+        min_child_weight=0,
+        n_jobs=threads,
+        verbose=-1,
+    ).fit(data.X, data.y)
+    return lambda X: model.booster_.predict(X)
+
+
+@dataclass(frozen=True)
+class System:
+    """A package in the comparison."""
+
+    name: str
+    package: str
+    fit: Fit
+    exact: bool = True
+    parallel: bool = True
+    most_leaves: float = inf
+
+    @property
+    def version(self) -> str | None:
+        """The installed version, None if there is none."""
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return None
+
+    def can_fit(self, case: Case) -> bool:
+        return (case.rows if case.depth is None else 2**case.depth) <= self.most_leaves
+
+
+OURS = System("splitwood", "splitwood", fit_splitwood)
+PEERS = (
+    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False),
+    System("YDF", "ydf", fit_ydf),
+    System("XGBoost", "xgboost", fit_xgboost),
+    System("LightGBM", "lightgbm", fit_lightgbm, exact=False, most_leaves=LIGHTGBM_LEAVES),
+)

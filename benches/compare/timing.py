@@ -1,0 +1,94 @@
+"""Times fits in turns: each round fits each system once, so that all see the same machine."""
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compare.cases import Case, Data, make_data
+from compare.systems import Predict, System
+
+# Threads of the system before may still spin, waiting for work, when the next one starts.
+SETTLE_SECONDS = 0.02
+WARM_UP_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How often to fit: systems that take longer than `slow_seconds` get fewer rounds."""
+
+    repeat: int
+    slow_repeat: int
+    slow_seconds: float
+
+    def of(self, case: Case) -> int:
+        return self.repeat * case.rounds_per_repeat
+
+    def skips(self, seconds: list[float]) -> bool:
+        return len(seconds) >= self.slow_repeat and min(seconds) > self.slow_seconds
+
+
+@dataclass
+class Measured:
+    """The times of a system and how well its tree fits the rows it was grown from."""
+
+    system: System
+    seconds: list[float] = field(default_factory=list)
+    loss: float = float("nan")
+
+    @property
+    def best(self) -> float:
+        return min(self.seconds)
+
+
+def training_loss(predict: Predict, data: Data) -> float:
+    """Mean squared error; for classes that of the probability (Brier's score)."""
+    return float(np.mean((np.asarray(predict(data.X), dtype=np.float64) - data.y) ** 2))
+
+
+def timed_fit(system: System, case: Case, data: Data, threads: int) -> tuple[float, Predict]:
+    gc.collect()
+    time.sleep(SETTLE_SECONDS)
+    start = time.perf_counter()
+    predict = system.fit(case, data, threads)
+    return time.perf_counter() - start, predict
+
+
+def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
+    """Imports, thread pools and first-use set-up are not what is measured."""
+    small = replace(case, rows=WARM_UP_ROWS)
+    data = make_data(small)
+    for system in systems:
+        system.fit(small, data, threads)
+
+
+def turns(case: Case, rounds: Rounds, measured: list[Measured]) -> Iterator[tuple[int, Measured]]:
+    """Round by round, the systems whose turn it is."""
+    for turn in range(rounds.of(case)):
+        for one in measured:
+            if not rounds.skips(one.seconds):
+                yield turn, one
+
+
+def measure(
+    case: Case,
+    systems: Sequence[System],
+    rounds: Rounds,
+    threads: int,
+    progress: Callable[[str], None],
+) -> list[Measured]:
+    """Fit every system that can fit the case, in turns."""
+    measured = [Measured(system) for system in systems if system.can_fit(case)]
+    progress(f"{case.name}: data and warm-up")
+    data = make_data(case)
+    warm_up([one.system for one in measured], case, threads)
+    for turn, one in turns(case, rounds, measured):
+        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        seconds, predict = timed_fit(one.system, case, data, threads)
+        if not one.seconds:
+            one.loss = training_loss(predict, data)
+        one.seconds.append(seconds)
+        del predict  # the next system should not have to share the memory
+    return measured

@@ -1,0 +1,43 @@
+"""Try an installed splitwood: import it from where it was installed, fit, predict, pickle.
+
+`make wheel` runs this in an environment that holds the wheel and nothing else of the project.
+"""
+
+import pickle
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import splitwood
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+
+def check_origin() -> None:
+    """The package under test is the installed one, complete with its types."""
+    folder = Path(splitwood.__file__).parent
+    assert folder.is_relative_to(sys.prefix), f"{folder} is not inside {sys.prefix}"
+    assert splitwood.__version__ == version("splitwood")
+    missing = [name for name in ("py.typed", "_core.pyi") if not (folder / name).is_file()]
+    assert not missing, f"the wheel lacks {missing}"
+
+
+def check_tree(tree: object, X: np.ndarray, y: np.ndarray) -> None:
+    """An unlimited tree learns distinct rows by heart, and a pickled one says the same."""
+    tree.fit(X, y)
+    predicted = tree.predict(X)
+    np.testing.assert_allclose(predicted, y, rtol=1e-12)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), predicted)
+
+
+def main() -> None:
+    check_origin()
+    check_tree(DecisionTreeRegressor(), *load_diabetes(return_X_y=True))
+    check_tree(DecisionTreeClassifier(), *load_breast_cancer(return_X_y=True))
+    print(f"splitwood {splitwood.__version__} on Python {sys.version.split()[0]}: the wheel works")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Exact decision trees with a compiled core, as drop-in replacements for scikit-learn's.
+
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from splitwood import DecisionTreeClassifier
+>>> X, y = load_iris(return_X_y=True)
+>>> tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
+>>> tree.predict(X[[0, 75, 149]])
+array([0, 1, 2])
+>>> tree.tree_.node_count
+5
+"""
+
+from ._core import __version__
+from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "__version__"]

@@ -1,0 +1,46 @@
+//! The columns: every feature's rows in that feature's order, with the target carried along.
+//!
+//! A node is a range, the same one in every column. Carrying the target in each column costs memory (one item a cell)
+//! and buys a scan that reads forward instead of gathering through the row ids: 0.2 ns a cell instead of 2.
+
+use std::ops::Range;
+
+/// One feature's rows in its order, NaN last, and the target in the same order.
+///
+/// Invariant: within the range of a node, `rows` holds just the rows of that node, sorted by the feature's value and,
+/// among equal values, in ascending row order.
+pub(crate) struct Column<T> {
+    pub rows: Vec<u32>,
+    pub items: Vec<T>,
+}
+
+impl<T: Copy + Default> Column<T> {
+    pub fn with_len(len: usize) -> Self {
+        Self { rows: vec![0; len], items: vec![T::default(); len] }
+    }
+
+    /// Makes room for at least `len` rows; what the column held is lost.
+    pub fn reserve(&mut self, len: usize) {
+        if self.rows.len() < len {
+            *self = Self::with_len(len);
+        }
+    }
+
+    pub fn range(&self, range: Range<usize>) -> Stretch<'_, T> {
+        Stretch { rows: &self.rows[range.clone()], items: &self.items[range] }
+    }
+}
+
+/// A node's range of one column.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch<'a, T> {
+    pub rows: &'a [u32],
+    pub items: &'a [T],
+}
+
+/// Which feature of which node holds missing values is found by looking at the end of its range; this says whether
+/// there is any reason to look.
+pub(crate) struct Columns<T> {
+    pub columns: Vec<Column<T>>,
+    pub has_missing: Vec<bool>,
+}

@@ -1,0 +1,194 @@
+//! Gini impurity and entropy for any number of classes.
+//!
+//! Class weights are integers on the node's grid, so counts don't depend on the order of the rows. A row that moves to the left
+//! changes one class, so the two impurities are updated in O(1); that running value, with room for its rounding, only
+//! screens. The positions that pass get their gain from the counts, in O(classes).
+//!
+//! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
+
+use super::fixed_point::Grid;
+use super::{Criterion, Cuts, Sample, Summary, least_weight};
+use crate::split::{Contest, Cut};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Impurity {
+    Gini,
+    Entropy,
+}
+
+/// Class trees over codes with (`Weighted<u32>`) or without (`u32`) weights.
+pub(crate) struct Classes<T> {
+    n_classes: usize,
+    impurity: Impurity,
+    /// x · ln x for x = 0, 1, …: entropy of unweighted rows needs no logarithm while it screens.
+    x_ln_x: Vec<f64>,
+    sample: std::marker::PhantomData<T>,
+}
+
+/// Weight of each class on the node's grid.
+pub(crate) struct Node {
+    rows: usize,
+    counts: Box<[i64]>,
+    total: i64,
+    grid: Grid,
+}
+
+impl Node {
+    fn shares(&self) -> impl Iterator<Item = f64> {
+        self.counts.iter().map(|&count| count as f64 / self.total as f64)
+    }
+
+    fn weight(&self) -> f64 {
+        self.total as f64 * self.grid.unit
+    }
+}
+
+impl<T: Sample<u32>> Classes<T> {
+    pub fn new(impurity: Impurity, n_classes: usize, n_rows: usize) -> Self {
+        let counts = if impurity == Impurity::Entropy && !T::WEIGHTED { 0..=n_rows } else { 1..=0 };
+        let x_ln_x = counts.map(|x| x_ln_x(x as f64)).collect();
+        Self { n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
+    }
+
+    /// The convex function whose sum over the classes of a child, less its value for the whole child in the case of the
+    /// entropy, is what the split is to make large.
+    #[inline]
+    fn convex(&self, weight: i64) -> f64 {
+        match self.impurity {
+            Impurity::Gini => weight as f64 * weight as f64,
+            Impurity::Entropy if T::WEIGHTED => x_ln_x(weight as f64),
+            Impurity::Entropy => self.x_ln_x[weight as usize],
+        }
+    }
+
+    /// What a child of this weight and sum of convex parts adds to the gain.
+    #[inline]
+    fn part(&self, convex_sum: f64, weight: i64) -> f64 {
+        match self.impurity {
+            Impurity::Gini => convex_sum / weight as f64,
+            Impurity::Entropy => convex_sum - self.convex(weight),
+        }
+    }
+
+    /// The gain from the counts alone, the same if left and right change places.
+    fn gain(&self, node: &Node, left: &[i64], weight: i64) -> f64 {
+        let rest = node.total - weight;
+        let classes = || left.iter().zip(&*node.counts).filter(|&(_, &all)| all > 0);
+        match self.impurity {
+            Impurity::Gini => {
+                let squares: f64 = classes()
+                    .map(|(&l, &all)| {
+                        let d = i128::from(node.total) * i128::from(l) - i128::from(weight) * i128::from(all);
+                        d as f64 * d as f64
+                    })
+                    .sum();
+                squares / (weight as f64 * rest as f64) / node.total as f64
+            }
+            Impurity::Entropy => {
+                let share = |part: i64, all: i64| {
+                    if part == 0 { 0.0 } else { part as f64 * libm::log(part as f64 / all as f64) }
+                };
+                let kept: f64 = classes().map(|(&l, &all)| share(l, all) + share(all - l, all)).sum();
+                (kept - (share(weight, node.total) + share(rest, node.total))).max(0.0)
+            }
+        }
+    }
+}
+
+/// x · ln x, and its limit 0 at 0. Not `f64::ln`: that is the platform's, and its last bit differs between machines.
+fn x_ln_x(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x * libm::log(x) }
+}
+
+impl<T: Sample<u32>> Criterion for Classes<T> {
+    type Item = T;
+    type Node = Node;
+    /// Weight of each class on the left.
+    type Scratch = Vec<i64>;
+    const WEIGHTED: bool = T::WEIGHTED;
+
+    fn describe(&self, items: &[T]) -> Node {
+        let grid = if T::WEIGHTED {
+            let (heaviest, sum) =
+                items.iter().fold((0.0, 0.0), |(most, sum), item| (item.weight().max(most), sum + item.weight()));
+            Grid::new(heaviest, sum)
+        } else {
+            Grid::ONE
+        };
+        let mut counts = vec![0; self.n_classes].into_boxed_slice();
+        for item in items {
+            counts[item.y() as usize] += grid.put(item.weight());
+        }
+        Node { rows: items.len(), total: counts.iter().sum(), counts, grid }
+    }
+
+    fn is_pure(&self, node: &Node) -> bool {
+        node.counts.iter().filter(|&&count| count > 0).count() <= 1
+    }
+
+    fn summary(&self, node: &Node) -> Summary {
+        let impurity = match self.impurity {
+            Impurity::Gini => node.shares().map(|share| share * (1.0 - share)).sum(),
+            // scikit-learn reports bits.
+            Impurity::Entropy => -node.shares().map(x_ln_x).sum::<f64>() / std::f64::consts::LN_2,
+        };
+        Summary { rows: node.rows, weight: node.weight(), impurity: impurity.max(0.0) }
+    }
+
+    fn n_values(&self) -> usize {
+        self.n_classes
+    }
+
+    fn write_value(&self, node: &Node, values: &mut Vec<f64>) {
+        values.extend(node.shares());
+    }
+
+    fn sweep<F: Fn(usize, usize) -> bool>(
+        &self,
+        node: &Node,
+        items: &[T],
+        cuts: &Cuts<F>,
+        contest: &mut Contest<Cut>,
+        left: &mut Vec<i64>,
+    ) {
+        left.clear();
+        left.resize(self.n_classes, 0);
+        let min_weight = least_weight::<u32, T>(cuts.min_weight);
+        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= min_weight;
+        let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
+        let whole = self.part(all, node.total);
+        // Each step rounds both running sums a few times.
+        let slack = (all + self.convex(node.total)) / if self.impurity == Impurity::Gini { node.total as f64 } else { 1.0 }
+            * (items.len() + 16) as f64
+            * f64::EPSILON;
+        let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
+        for (place, item) in items[..cuts.last].iter().enumerate() {
+            let (class, step) = (item.y() as usize, node.grid.put(item.weight()));
+            let (l, r) = (left[class], node.counts[class] - left[class]);
+            left_sum += self.convex(l + step) - self.convex(l);
+            right_sum += self.convex(r - step) - self.convex(r);
+            left[class] = l + step;
+            weight += step;
+            let estimate = self.part(left_sum, weight) + self.part(right_sum, node.total - weight) - whole;
+            if estimate + slack >= contest.bar() && cuts.allow(place + 1) {
+                let gain = self.gain(node, left, weight);
+                if heavy_enough(weight) && heavy_enough(node.total - weight) {
+                    contest.offer(gain, cuts.cut(place + 1));
+                }
+            }
+        }
+    }
+
+    fn noise(&self, node: &Node) -> f64 {
+        match self.impurity {
+            Impurity::Gini => 0.0,
+            // Logarithms round: differences below this say nothing.
+            Impurity::Entropy => node.total as f64 * 1e-13,
+        }
+    }
+
+    fn loss_decrease(&self, node: &Node, gain: f64) -> f64 {
+        let bits = if self.impurity == Impurity::Entropy { std::f64::consts::LN_2 } else { 1.0 };
+        gain * node.grid.unit / bits
+    }
+}

@@ -1,0 +1,139 @@
+//! Criteria: what a split is worth. A criterion knows targets and weights, never features.
+//!
+//! For each node it describes the targets once (`describe`), and for each feature it walks the targets in the
+//! feature's order (`sweep`) and offers the cuts that could win. Which neighbours in that order have the same value,
+//! so that no cut may part them, it learns from [`Cuts`].
+
+pub(crate) mod classes;
+mod fixed_point;
+pub(crate) mod squared;
+#[cfg(test)]
+mod tests;
+
+use crate::split::{Contest, Cut, partition_point};
+
+/// What the tree records of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    pub rows: usize,
+    pub weight: f64,
+    pub impurity: f64,
+}
+
+/// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
+pub(crate) trait Criterion: Sync {
+    /// What a column carries for each row.
+    type Item: Copy + Default + Send + Sync;
+    /// What a node's sweeps and its statistics need to know of its targets.
+    type Node: Send + Sync;
+    /// Buffers of a sweep, reused from feature to feature.
+    type Scratch: Default + Send;
+    /// Whether rows have weights of their own.
+    const WEIGHTED: bool;
+
+    /// Describes the targets of a node. The answer must not depend on their order by more than rounding of reported
+    /// statistics; sums that decide between splits must not depend on it at all.
+    fn describe(&self, items: &[Self::Item]) -> Self::Node;
+
+    /// True if all targets are equal: there is nothing to gain.
+    fn is_pure(&self, node: &Self::Node) -> bool;
+
+    fn summary(&self, node: &Self::Node) -> Summary;
+
+    /// Numbers that a leaf with these targets predicts.
+    fn n_values(&self) -> usize;
+
+    /// Appends the `n_values` numbers that this node predicts.
+    fn write_value(&self, node: &Self::Node, values: &mut Vec<f64>);
+
+    /// Offers the cuts of `items`, in this order, that could win the contest; gains are in units of the node.
+    fn sweep<F: Fn(usize, usize) -> bool>(
+        &self,
+        node: &Self::Node,
+        items: &[Self::Item],
+        cuts: &Cuts<F>,
+        contest: &mut Contest<Cut>,
+        scratch: &mut Self::Scratch,
+    );
+
+    /// Absolute error of this node's gains, in their units.
+    fn noise(&self, node: &Self::Node) -> f64;
+
+    /// A gain of this node in units of the loss, summed over rows.
+    fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
+}
+
+/// The cuts of one feature's range that are allowed.
+pub(crate) struct Cuts<F> {
+    /// Whether the values at these two places of the range are the same.
+    pub same: F,
+    /// Least and greatest number of rows on the left.
+    pub first: usize,
+    pub last: usize,
+    /// Least weight on either side.
+    pub min_weight: f64,
+    pub missing_left: bool,
+}
+
+impl<F: Fn(usize, usize) -> bool> Cuts<F> {
+    /// True if `n_left` rows may go left: enough on both sides, and no value on both.
+    #[inline]
+    pub fn allow(&self, n_left: usize) -> bool {
+        self.first <= n_left && n_left <= self.last && !(self.same)(n_left - 1, n_left)
+    }
+
+    #[inline]
+    pub fn cut(&self, n_left: usize) -> Cut {
+        Cut { n_left, missing_left: self.missing_left }
+    }
+
+    /// Start and end of the run of equal values that `place` is in; sorted order makes this a binary search.
+    pub fn run_around(&self, place: usize, len: usize) -> (usize, usize) {
+        let start = partition_point(0, place, |i| !(self.same)(i, place));
+        let end = partition_point(place, len, |i| (self.same)(i, place));
+        (start, end)
+    }
+}
+
+/// A row's target and weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Weighted<Y> {
+    pub y: Y,
+    pub weight: f64,
+}
+
+/// What a column carries for a row: a target, with a weight or with the weight one.
+pub(crate) trait Sample<Y>: Copy + Default + Send + Sync {
+    const WEIGHTED: bool;
+    fn y(self) -> Y;
+    fn weight(self) -> f64;
+}
+
+impl<Y: Copy + Default + Send + Sync> Sample<Y> for Y {
+    const WEIGHTED: bool = false;
+    #[inline]
+    fn y(self) -> Y {
+        self
+    }
+    #[inline]
+    fn weight(self) -> f64 {
+        1.0
+    }
+}
+
+impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
+    const WEIGHTED: bool = true;
+    #[inline]
+    fn y(self) -> Y {
+        self.y
+    }
+    #[inline]
+    fn weight(self) -> f64 {
+        self.weight
+    }
+}
+
+/// Weights come from sums that round: a child whose weight is the least one up to rounding is heavy enough.
+pub(crate) fn least_weight<Y, T: Sample<Y>>(min_weight: f64) -> f64 {
+    if T::WEIGHTED { min_weight * (1.0 - 1e-12) } else { min_weight }
+}

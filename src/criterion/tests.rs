@@ -1,0 +1,1 @@
+//! Every criterion against its naive twin.

@@ -1,0 +1,317 @@
+//! Views of X, targets and weights. Shapes and domains are proven here, once; the rest of the core relies on it.
+
+use crate::error::{Error, Result};
+
+/// Rows are numbered by `u32`, and sums over classes square their number within `u64`.
+pub(crate) const MAX_ROWS: usize = (1 << 31) - 1;
+
+/// A cell of X: `f32` or `f64`, each kept in its own precision.
+pub trait Cell: Copy + PartialOrd + Send + Sync + std::fmt::Debug + private::Sealed + 'static {
+    /// The value as `f64`, exactly.
+    fn to_f64(self) -> f64;
+    /// The key's high word: unsigned integers in the order of the values, −0.0 equal to 0.0, every NaN last.
+    #[doc(hidden)]
+    fn high_key(self) -> u32;
+    /// What the high word leaves open, or `None` if it decides alone.
+    #[doc(hidden)]
+    fn low_key(self) -> Option<u32>;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// Implements the order-preserving key. Floats order like integers once negative ones have all their bits
+/// flipped and the others only their sign. Adding 0.0 turns −0.0 into 0.0.
+macro_rules! order_key {
+    ($value:expr, $float:ty, $bits:ty) => {{
+        let bits = ($value + 0.0).to_bits();
+        let sign = 1 << (<$bits>::BITS - 1);
+        if $value.is_nan() {
+            <$bits>::MAX
+        } else if bits & sign != 0 {
+            !bits
+        } else {
+            bits | sign
+        }
+    }};
+}
+
+impl Cell for f32 {
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline]
+    fn high_key(self) -> u32 {
+        order_key!(self, f32, u32)
+    }
+    #[inline]
+    fn low_key(self) -> Option<u32> {
+        None
+    }
+}
+
+impl Cell for f64 {
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline]
+    fn high_key(self) -> u32 {
+        (order_key!(self, f64, u64) >> 32) as u32
+    }
+    #[inline]
+    fn low_key(self) -> Option<u32> {
+        Some(order_key!(self, f64, u64) as u32)
+    }
+}
+
+/// A borrowed matrix of rows and columns with any strides, also negative ones.
+///
+/// ```
+/// use splitwood::Matrix;
+///
+/// let by_rows = Matrix::from_rows(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?;
+/// assert_eq!(by_rows.get(2, 1), 6.0);
+/// # Ok::<(), splitwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a, X> {
+    cells: &'a [X],
+    first: usize,
+    row_stride: isize,
+    column_stride: isize,
+    n_rows: usize,
+    n_columns: usize,
+}
+
+impl<'a, X: Cell> Matrix<'a, X> {
+    /// A matrix stored row after row.
+    ///
+    /// # Errors
+    /// If `cells` does not hold `n_rows * n_columns` cells, or there are no rows or columns.
+    pub fn from_rows(cells: &'a [X], n_rows: usize, n_columns: usize) -> Result<Self> {
+        if n_rows.checked_mul(n_columns) != Some(cells.len()) {
+            return Err(Error::argument(
+                "X",
+                format!("{n_rows} rows of {n_columns} columns need as many cells, got {}", cells.len()),
+            ));
+        }
+        Self::with_strides(cells, 0, n_rows, n_columns, n_columns as isize, 1)
+    }
+
+    /// A matrix whose cell (i, j) is `cells[first + i * row_stride + j * column_stride]`.
+    ///
+    /// # Errors
+    /// If a cell lies outside `cells`, or there are no rows or columns, or more rows than fit in 31 bits.
+    pub fn with_strides(
+        cells: &'a [X],
+        first: usize,
+        n_rows: usize,
+        n_columns: usize,
+        row_stride: isize,
+        column_stride: isize,
+    ) -> Result<Self> {
+        if n_rows == 0 || n_columns == 0 {
+            let problem = format!("needs at least one row and one column, got shape ({n_rows}, {n_columns})");
+            return Err(Error::argument("X", problem));
+        }
+        if n_rows > MAX_ROWS || n_columns > MAX_ROWS {
+            return Err(Error::argument("X", format!("more than {MAX_ROWS} rows or columns")));
+        }
+        let reach = |count: usize, stride: isize| (count as i128 - 1) * stride as i128;
+        let (down, across) = (reach(n_rows, row_stride), reach(n_columns, column_stride));
+        let lowest = first as i128 + down.min(0) + across.min(0);
+        let highest = first as i128 + down.max(0) + across.max(0);
+        if lowest < 0 || highest >= cells.len() as i128 {
+            return Err(Error::argument("X", "its strides reach outside its cells"));
+        }
+        Ok(Self { cells, first, row_stride, column_stride, n_rows, n_columns })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// The cell in this row and column.
+    ///
+    /// # Panics
+    /// If the resulting place lies outside the cells.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> X {
+        let offset = row as isize * self.row_stride + column as isize * self.column_stride;
+        self.cells[self.first.wrapping_add_signed(offset)]
+    }
+}
+
+/// What the tree is to predict, one entry a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// Real values.
+    Values(&'a [f64]),
+    /// Class codes below `n_classes`.
+    Classes {
+        /// Code of each row.
+        codes: &'a [u32],
+        /// Number of classes, also of those that no row has.
+        n_classes: usize,
+    },
+}
+
+impl Target<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Values(values) => values.len(),
+            Self::Classes { codes, .. } => codes.len(),
+        }
+    }
+
+    /// One target for each row of X, finite, and small enough to be squared and summed.
+    pub(crate) fn check(&self, n_rows: usize) -> Result<()> {
+        if self.len() != n_rows {
+            return Err(Error::argument("y", format!("has {} entries, but X has {n_rows} rows", self.len())));
+        }
+        match *self {
+            Self::Values(values) => {
+                check_finite("y", values)?;
+                let limit = (f64::MAX / n_rows as f64).sqrt() / 4.0;
+                match values.iter().position(|y| y.abs() > limit) {
+                    Some(row) => Err(Error::argument(
+                        "y",
+                        format!("{:e} in row {row} is too large: its square overflows; rescale y", values[row]),
+                    )),
+                    None => Ok(()),
+                }
+            }
+            Self::Classes { codes, n_classes } => match codes.iter().position(|&code| code as usize >= n_classes) {
+                Some(row) => Err(Error::argument(
+                    "y",
+                    format!("class code {} in row {row} is not below n_classes = {n_classes}", codes[row]),
+                )),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+fn check_finite(name: &'static str, values: &[f64]) -> Result<()> {
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(row) => Err(Error::argument(name, format!("must be finite, got {} in row {row}", values[row]))),
+        None => Ok(()),
+    }
+}
+
+/// The rows that take part in a fit and their total weight. Rows of weight zero don't.
+pub(crate) struct Rows {
+    /// Ascending ids; `None` means all rows.
+    kept: Option<Vec<u32>>,
+    len: usize,
+    pub total_weight: f64,
+}
+
+impl Rows {
+    /// Checks the weights: as many as rows, finite, none negative, not all zero.
+    pub fn new(n_rows: usize, weights: Option<&[f64]>) -> Result<Self> {
+        let Some(weights) = weights else {
+            return Ok(Self { kept: None, len: n_rows, total_weight: n_rows as f64 });
+        };
+        if weights.len() != n_rows {
+            let problem = format!("has {} entries, but X has {n_rows} rows", weights.len());
+            return Err(Error::argument("sample_weight", problem));
+        }
+        check_finite("sample_weight", weights)?;
+        if let Some(row) = weights.iter().position(|&w| w < 0.0) {
+            let problem = format!("must not be negative, got {} in row {row}", weights[row]);
+            return Err(Error::argument("sample_weight", problem));
+        }
+        let total_weight: f64 = weights.iter().sum();
+        if total_weight == 0.0 {
+            return Err(Error::argument("sample_weight", "all weights are zero; at least one must be positive"));
+        }
+        if !total_weight.is_finite() {
+            return Err(Error::argument("sample_weight", "the sum overflows; rescale the weights"));
+        }
+        let kept: Vec<u32> = (0..n_rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
+        let len = kept.len();
+        Ok(Self { kept: (len < n_rows).then_some(kept), len, total_weight })
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Id of the row at this place among those that take part.
+    #[inline]
+    pub fn id(&self, place: usize) -> u32 {
+        match &self.kept {
+            Some(kept) => kept[place],
+            None => place as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn full_key<X: Cell>(x: X) -> (u32, Option<u32>) {
+        (x.high_key(), x.low_key())
+    }
+
+    fn any_float() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<f64>(),
+            Just(0.0),
+            Just(-0.0),
+            Just(f64::INFINITY),
+            Just(f64::NEG_INFINITY),
+            Just(5e-324),
+            (-4..4).prop_map(f64::from),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn keys_order_like_values(a in any_float(), b in any_float()) {
+            if a.is_nan() || b.is_nan() {
+                prop_assert_eq!(full_key(a) == full_key(b), a.is_nan() && b.is_nan());
+            } else {
+                prop_assert_eq!(full_key(a).cmp(&full_key(b)), a.partial_cmp(&b).unwrap());
+                let (a, b) = (a as f32, b as f32);
+                prop_assert_eq!(full_key(a).cmp(&full_key(b)), a.partial_cmp(&b).unwrap());
+            }
+            prop_assert!(full_key(a) <= full_key(f64::NAN));
+        }
+    }
+
+    #[test]
+    fn strides_may_be_negative_but_stay_inside() {
+        let cells = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let flipped = Matrix::with_strides(&cells, 5, 3, 2, -2, -1).unwrap();
+        assert_eq!((flipped.get(0, 0), flipped.get(2, 1)), (6.0, 1.0));
+        assert!(Matrix::with_strides(&cells, 4, 3, 2, -2, -1).is_err());
+        assert!(Matrix::with_strides(&cells, 0, 4, 2, 2, 1).is_err());
+    }
+
+    #[test]
+    fn rows_without_weight_are_left_out() {
+        let rows = Rows::new(4, Some(&[0.0, 1.0, 0.0, 2.0])).unwrap();
+        assert_eq!((rows.len(), rows.id(0), rows.id(1), rows.total_weight), (2, 1, 3, 3.0));
+        for bad in [[0.0; 2], [-1.0, 1.0], [f64::NAN, 1.0], [f64::INFINITY, 1.0], [1e308, 1.7e308]] {
+            assert!(Rows::new(2, Some(&bad)).is_err(), "{bad:?}");
+        }
+    }
+}

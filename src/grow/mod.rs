@@ -1,0 +1,66 @@
+//! Growing: who is next, and when to stop.
+//!
+//! Large nodes are grown breadth-first with threads over features (`top.rs`), the subtrees below them depth-first in
+//! cache with one task each (`subtree.rs`). Where the one hands over to the other is a matter of speed, not of
+//! the tree: both apply the rules of this file.
+
+mod sprout;
+mod subtree;
+mod top;
+
+use crate::criterion::Criterion;
+use crate::data::{Cell, Matrix, Rows};
+use crate::error::{Error, Result};
+use crate::params::Rules;
+use crate::presort::presort;
+use crate::split::{Division, Split};
+use crate::threads::Team;
+use crate::tree::{Test, Tree};
+
+/// What all the nodes of a fit share.
+pub(crate) struct Fit<'a, X, C> {
+    pub x: &'a Matrix<'a, X>,
+    pub criterion: &'a C,
+    pub rules: &'a Rules,
+    pub team: &'a Team,
+}
+
+/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
+pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, items: Vec<C::Item>) -> Result<Tree> {
+    let columns = presort(fit.x, rows, &items, fit.team);
+    let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
+    let root_node = fit.criterion.describe(&root);
+    drop((root, items));
+    let sprout = top::grow(fit, columns, root_node);
+    if fit.team.cancelled() {
+        return Err(Error::Interrupted);
+    }
+    sprout.into_tree(fit.x.n_columns(), fit.criterion.n_values())
+}
+
+impl<X: Cell, C: Criterion> Fit<'_, X, C> {
+    /// The rules that make a node a leaf before its features are looked at.
+    fn is_leaf(&self, node: &C::Node, depth: u32) -> bool {
+        let summary = self.criterion.summary(node);
+        depth >= self.rules.max_depth
+            || summary.rows < self.rules.min_rows_split
+            || summary.weight < 2.0 * self.rules.min_weight_leaf
+            || self.criterion.is_pure(node)
+    }
+
+    /// The rule that makes a node a leaf although it could be split.
+    fn is_worthwhile(&self, node: &C::Node, split: &Split) -> bool {
+        self.criterion.loss_decrease(node, split.gain) >= self.rules.min_gain
+    }
+
+    /// The test of a node. Missing values that the node never saw go to the heavier child.
+    fn test(&self, division: &Division, left: &C::Node, right: &C::Node) -> Test {
+        let weight = |node| self.criterion.summary(node).weight;
+        Test {
+            feature: division.feature as u32,
+            threshold: division.threshold,
+            missing_left: division.missing_left.unwrap_or_else(|| weight(left) > weight(right)),
+            right: 0,
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Large nodes, breadth-first: all of a level at once, threads over features.
+//!
+//! For each feature, a level first carries out the divisions of the level before (a stable partition of the parents' ranges from
+//! the column to a spare one, which then take each other's place), then scans the level's nodes. A column is thus read and
+//! written once a level, by one thread. Nodes that have become small are handed to `subtree.rs` while their ranges stand.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::Fit;
+use super::sprout::Sprout;
+use super::subtree::{self, Workspace};
+use crate::columns::{Column, Columns};
+use crate::criterion::Criterion;
+use crate::data::Cell;
+use crate::partition::partition;
+use crate::scan::{Rival, Scanner};
+use crate::search::{Incumbent, Judge};
+use crate::split::{Division, Found};
+use crate::tree::Test;
+
+/// A node whose features are still to be looked at.
+struct Open<C: Criterion> {
+    id: usize,
+    start: usize,
+    node: C::Node,
+}
+
+/// A node that has been split, until the columns have followed.
+struct Parting {
+    id: usize,
+    start: usize,
+    division: Division,
+}
+
+/// What has become of a node of the crown.
+enum Fate {
+    Leaf,
+    /// Test and children, by their numbers in the crown.
+    Inner(Test, [usize; 2]),
+    /// Grown on by itself; the sprout's root is this node.
+    Subtree(Sprout),
+}
+
+/// The upper part of the tree, in the order in which its nodes came up.
+struct Crown {
+    leaves: Sprout,
+    fates: Vec<Fate>,
+}
+
+/// Which side of its parent's division each row is on. Atomic, because the rows of different nodes lie side by side
+/// and are written by different threads; relaxed loads and stores cost what plain ones do.
+type Sides = Vec<AtomicBool>;
+
+/// Buffers of one worker.
+struct Hand<C: Criterion> {
+    spare: Column<C::Item>,
+    scanner: Scanner<C>,
+}
+
+pub(super) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    mut columns: Columns<C::Item>,
+    root: C::Node,
+) -> Sprout {
+    let n_rows = columns.columns[0].rows.len();
+    let small = subtree::max_rows(fit.x.n_columns());
+    let mut crown = Crown { leaves: Sprout::default(), fates: Vec::new() };
+    let sides: Sides = if n_rows > small { (0..fit.x.n_rows()).map(|_| AtomicBool::new(false)).collect() } else { vec![] };
+    let local_ids: Vec<AtomicU32> = (0..fit.x.n_rows()).map(|_| AtomicU32::new(0)).collect();
+    let mut hands: Vec<Hand<C>> =
+        (0..fit.team.threads()).map(|_| Hand { spare: Column::with_len(0), scanner: Scanner::new() }).collect();
+    let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new()).collect();
+
+    let mut level = vec![Open { id: crown.push(fit, &root), start: 0, node: root }];
+    let mut partings: Vec<Parting> = Vec::new();
+    for depth in 0.. {
+        level.retain(|open| !fit.is_leaf(&open.node, depth));
+        if level.is_empty() || fit.team.cancelled() {
+            break;
+        }
+        let (subtrees, open): (Vec<_>, Vec<_>) =
+            level.into_iter().partition(|open| fit.criterion.summary(&open.node).rows <= small);
+        let findings = search_level(fit, &mut columns, &partings, &sides, &open, &mut hands);
+        grow_subtrees(fit, &columns, subtrees, depth, &local_ids, &mut workspaces, &mut crown);
+        (level, partings) = divide(fit, &columns, open, &findings, &sides, &mut crown);
+    }
+    drop((columns, hands, workspaces, sides, local_ids));
+    crown.assemble(fit.criterion.n_values())
+}
+
+/// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
+fn search_level<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    columns: &mut Columns<C::Item>,
+    partings: &[Parting],
+    sides: &Sides,
+    open: &[Open<C>],
+    hands: &mut [Hand<C>],
+) -> Vec<Vec<Option<Found>>> {
+    let incumbents: Vec<Incumbent> = open.iter().map(|_| Incumbent::default()).collect();
+    let mut findings: Vec<Vec<Option<Found>>> = columns.columns.iter().map(|_| Vec::new()).collect();
+    let has_missing = &columns.has_missing;
+    let mut work: Vec<_> = columns.columns.iter_mut().zip(&mut findings).enumerate().collect();
+    fit.team.each(&mut work, hands, |hand, (feature, (column, findings))| {
+        let feature = *feature;
+        if !partings.is_empty() {
+            hand.spare.reserve(column.rows.len());
+            for parting in partings {
+                carry_out(parting, feature, column, &mut hand.spare, sides);
+            }
+            std::mem::swap(*column, &mut hand.spare);
+        }
+        findings.extend(open.iter().zip(&incumbents).map(|(open, incumbent)| {
+            if fit.team.cancelled() {
+                return None;
+            }
+            let len = fit.criterion.summary(&open.node).rows;
+            let found = hand.scanner.scan(
+                fit.criterion,
+                &open.node,
+                column.range(open.start..open.start + len),
+                |row| fit.x.get(row as usize, feature),
+                has_missing[feature],
+                fit.rules,
+                Rival::Any(incumbent.gain()),
+            )?;
+            incumbent.raise(found.top);
+            Some(found)
+        }));
+    });
+    findings
+}
+
+/// Partitions a parent's range of one column into the spare column.
+#[inline(never)]
+fn carry_out<T: Copy + Default>(parting: &Parting, feature: usize, from: &Column<T>, to: &mut Column<T>, sides: &Sides) {
+    let Parting { start, division, .. } = parting;
+    let range = *start..start + division.len;
+    let stretch = from.range(range.clone());
+    let (rows, items) = (&mut to.rows[range.clone()], &mut to.items[range]);
+    if feature == division.feature && division.back == 0 {
+        // The winner's own column is in place already.
+        rows.copy_from_slice(stretch.rows);
+        items.copy_from_slice(stretch.items);
+    } else {
+        let goes_left = |row: u32| sides[row as usize].load(Ordering::Relaxed);
+        partition(stretch, goes_left, division.n_left(), rows, items);
+    }
+}
+
+fn grow_subtrees<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    columns: &Columns<C::Item>,
+    roots: Vec<Open<C>>,
+    depth: u32,
+    local_ids: &[AtomicU32],
+    workspaces: &mut [Workspace<X, C>],
+    crown: &mut Crown,
+) {
+    let mut work: Vec<_> = roots.into_iter().map(|open| (open.id, open.start, Some(open.node), None)).collect();
+    // Long ones first, so that nobody is left waiting for the last one.
+    work.sort_by_key(|(_, _, node, _)| {
+        std::cmp::Reverse(node.as_ref().map(|node| fit.criterion.summary(node).rows))
+    });
+    fit.team.each(&mut work, workspaces, |workspace, (_, start, node, sprout)| {
+        let node = node.take().expect("each subtree is grown once");
+        *sprout = Some(workspace.grow(fit, columns, *start, node, depth, local_ids));
+    });
+    for (id, _, _, sprout) in work {
+        crown.fates[id] = Fate::Subtree(sprout.expect("each subtree has been grown"));
+    }
+}
+
+/// Decides the split of each open node, describes the children, and notes on which side each row is.
+fn divide<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    columns: &Columns<C::Item>,
+    open: Vec<Open<C>>,
+    findings: &[Vec<Option<Found>>],
+    sides: &Sides,
+    crown: &mut Crown,
+) -> (Vec<Open<C>>, Vec<Parting>) {
+    let mut judge = Judge::new();
+    let mut partings = Vec::new();
+    for (k, Open { id, start, node }) in open.into_iter().enumerate() {
+        let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
+        let Some(split) = judge.decide(fit.criterion, &node, found) else { continue };
+        if fit.is_worthwhile(&node, &split) {
+            let len = fit.criterion.summary(&node).rows;
+            let rows = &columns.columns[split.feature].rows[start..start + len];
+            let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
+            let division = Division::new(&split, len, columns.has_missing[split.feature], value);
+            partings.push(Parting { id, start, division });
+        }
+    }
+    // Two tasks a parting, the left child and the right one.
+    let mut children: Vec<(usize, bool, Option<C::Node>)> =
+        (0..2 * partings.len()).map(|k| (k / 2, k % 2 == 0, None)).collect();
+    fit.team.each(&mut children, &mut vec![Vec::new(); fit.team.threads()], |buffer, (parting, is_left, node)| {
+        let Parting { start, division, .. } = &partings[*parting];
+        let stretch = columns.columns[division.feature].range(*start..start + division.len);
+        let right = division.right();
+        let (items, rows) = if *is_left {
+            let rows = [&stretch.rows[..right.start], &stretch.rows[right.end..]];
+            (division.left_items(stretch.items, buffer), rows)
+        } else {
+            (&stretch.items[right.clone()], [&stretch.rows[right], &[]])
+        };
+        rows.into_iter().flatten().for_each(|&row| sides[row as usize].store(*is_left, Ordering::Relaxed));
+        *node = Some(fit.criterion.describe(items));
+    });
+
+    let mut level = Vec::with_capacity(children.len());
+    let mut nodes = children.into_iter().map(|(.., node)| node.expect("each child has been described"));
+    for Parting { id, start, division } in &partings {
+        let (left, right) = (nodes.next().expect("a left child"), nodes.next().expect("a right child"));
+        let test = fit.test(division, &left, &right);
+        let ids = [crown.push(fit, &left), crown.push(fit, &right)];
+        crown.fates[*id] = Fate::Inner(test, ids);
+        level.push(Open { id: ids[0], start: *start, node: left });
+        level.push(Open { id: ids[1], start: start + division.n_left(), node: right });
+    }
+    (level, partings)
+}
+
+impl Crown {
+    fn push<X: Cell, C: Criterion>(&mut self, fit: &Fit<'_, X, C>, node: &C::Node) -> usize {
+        self.fates.push(Fate::Leaf);
+        self.leaves.push(fit.criterion, node)
+    }
+
+    /// Puts the pieces together in depth-first order.
+    fn assemble(self, n_values: usize) -> Sprout {
+        let grown = |fate: &Fate| if let Fate::Subtree(sprout) = fate { sprout.len() } else { 1 };
+        let mut whole = Sprout::with_capacity(self.fates.iter().map(grown).sum(), n_values);
+        // Nodes of the crown still to be placed, each with the placed parent that it is the right child of.
+        let mut pending = vec![(0, None)];
+        while let Some((id, parent)) = pending.pop() {
+            let place = match &self.fates[id] {
+                Fate::Subtree(sprout) => whole.append(sprout),
+                Fate::Leaf => whole.push_from(&self.leaves, id),
+                Fate::Inner(test, [left, right]) => {
+                    let place = whole.push_from(&self.leaves, id);
+                    whole.split(place, *test);
+                    pending.push((*right, Some(place)));
+                    pending.push((*left, None));
+                    place
+                }
+            };
+            if let Some(parent) = parent {
+                whole.set_right(parent, place);
+            }
+        }
+        whole
+    }
+}

@@ -1,0 +1,60 @@
+//! Exact decision trees: presorted, parallel, and right where floating point makes others wrong.
+//!
+//! ```text
+//!  data ──► presort         one radix sort a feature, once a fit (NaN last, −0.0 = 0.0)
+//!              │
+//!            columns        per feature: row ids and the carried target
+//!              │
+//!    grow ◄────┘            who is next, when to stop: breadth-first on top, depth-first below
+//!     │  ▲
+//!     │  └─ partition       the winner's split → stable left | right in every column
+//!     ▼
+//!   search ──► scan         one feature's range → its best cut; features in parallel; incumbent shared
+//!                │
+//!            criterion      squared error, Gini, entropy: knows targets, never features
+//!     ▼
+//!   tree ──► predict        an arena in depth-first order, and the walk down
+//! ```
+//!
+//! # Example
+//!
+//! ```
+//! use splitwood::{Loss, Matrix, Params, Target, fit};
+//!
+//! let x = [0.0, 1.0, 2.0, 3.0];
+//! let y = [1.0, 1.0, 5.0, 7.0];
+//! let x = Matrix::from_rows(&x, 4, 1)?;
+//! let params = Params { max_depth: Some(1), ..Params::default() };
+//! let tree = fit(&x, Target::Values(&y), None, Loss::SquaredError, &params)?;
+//! assert_eq!(tree.threshold(0), Some(1.5));
+//! assert_eq!(tree.predict(&x, None)?, [1.0, 1.0, 6.0, 6.0]);
+//! # Ok::<(), splitwood::Error>(())
+//! ```
+
+mod columns;
+mod criterion;
+mod data;
+mod error;
+mod fit;
+mod grow;
+mod instructions;
+#[cfg(test)]
+mod naive;
+mod params;
+mod partition;
+mod predict;
+mod presort;
+#[cfg(feature = "python")]
+mod python;
+mod scan;
+mod search;
+mod split;
+mod threads;
+mod tree;
+
+pub use data::{Cell, Matrix, Target};
+pub use error::{Error, Result};
+pub use fit::{fit, fit_while};
+pub use params::{Loss, Params, Size};
+pub use threads::available_threads;
+pub use tree::Tree;

@@ -1,0 +1,85 @@
+//! The slow, obvious twin of everything hot. Oracles of the property tests, for ever.
+
+#[path = "../tests/common/definition.rs"]
+pub(crate) mod definition;
+#[path = "../tests/common/draw.rs"]
+pub(crate) mod draw;
+
+use std::cmp::Ordering;
+
+use crate::data::{Cell, Matrix, Rows};
+use crate::split::Cut;
+
+/// Rows in the order of a feature: a stable comparison sort, NaN last.
+pub(crate) fn sorted_rows<X: Cell>(x: &Matrix<'_, X>, rows: &Rows, feature: usize) -> Vec<u32> {
+    let mut ids: Vec<u32> = (0..rows.len()).map(|place| rows.id(place)).collect();
+    ids.sort_by(|&a, &b| {
+        let (a, b) = (x.get(a as usize, feature).to_f64(), x.get(b as usize, feature).to_f64());
+        match (a.is_nan(), b.is_nan()) {
+            (false, false) => a.partial_cmp(&b).expect("both are numbers"),
+            (a, b) => a.cmp(&b),
+        }
+    });
+    ids
+}
+
+/// The rows that go left, then the others.
+pub(crate) fn partition(rows: &[u32], goes_left: impl Fn(u32) -> bool) -> Vec<u32> {
+    let left = rows.iter().copied().filter(|&row| goes_left(row));
+    let right = rows.iter().copied().filter(|&row| !goes_left(row));
+    left.chain(right).collect()
+}
+
+/// Every cut that parts different values and leaves `min_rows` on both sides, in the order in which ties are decided:
+/// missing values on the right, then on the left, each from the lowest position up. `values` are sorted, NaN last.
+pub(crate) fn cuts(values: &[f64], min_rows: usize) -> Vec<Cut> {
+    let n = values.len();
+    let numbers = values.iter().filter(|value| !value.is_nan()).count();
+    let parts = |place: usize| values[place - 1] != values[place] && !values[place - 1].is_nan();
+    let right = (1..n).filter(|&place| parts(place)).map(|n_left| Cut { n_left, missing_left: false });
+    let left = (1..numbers)
+        .filter(|&place| numbers < n && parts(place))
+        .map(|place| Cut { n_left: place + n - numbers, missing_left: true });
+    right.chain(left).filter(|cut| cut.n_left >= min_rows && n - cut.n_left >= min_rows).collect()
+}
+
+/// What goes left and what goes right; `n_missing` rows at the end have missing values.
+pub(crate) fn sides<T: Copy>(cut: Cut, n_missing: usize, items: &[T]) -> [Vec<T>; 2] {
+    let back = if cut.missing_left { n_missing } else { 0 };
+    let (front, end) = (cut.n_left - back, items.len() - back);
+    [[&items[..front], &items[end..]].concat(), items[front..end].to_vec()]
+}
+
+/// A gain without rounding: a fraction of integers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExactGain {
+    above: i128,
+    below: i128,
+}
+
+impl ExactGain {
+    /// `W` times the decrease of the loss for integer targets and weights. `parts` takes the sums of which each adds its
+    /// squared deviation: of w·y for the squared error, of each class's weight for Gini.
+    pub fn new(left: &[(i128, i128)], right: &[(i128, i128)], parts: impl Fn(&[(i128, i128)]) -> Vec<i128>) -> Self {
+        let weight = |rows: &[(i128, i128)]| rows.iter().map(|row| row.1).sum::<i128>();
+        let (l, r) = (weight(left), weight(right));
+        let deviation = |(a, b): (i128, i128)| (r * a - l * b).pow(2);
+        Self { above: parts(left).into_iter().zip(parts(right)).map(deviation).sum(), below: l * r }
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.above as f64 / self.below as f64
+    }
+}
+
+impl PartialEq for ExactGain {
+    fn eq(&self, other: &Self) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for ExactGain {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (self.above * other.below).partial_cmp(&(other.above * self.below))
+    }
+}

@@ -1,0 +1,157 @@
+//! Raw settings in, valid rules out: the only place where a setting is judged.
+
+use crate::error::{Error, Result};
+
+/// What a split is to minimise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Sum of squared deviations from the mean.
+    SquaredError,
+    /// Gini impurity of the class distribution.
+    Gini,
+    /// Entropy of the class distribution.
+    Entropy,
+}
+
+/// A number of rows, given as such or as a fraction of all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// So many rows.
+    Rows(i64),
+    /// This share of the rows of the whole data set, rounded up.
+    Fraction(f64),
+}
+
+/// Settings of a fit as the user gives them, with scikit-learn's names, defaults and meaning.
+///
+/// ```
+/// use splitwood::{Params, Size};
+///
+/// let params = Params { max_depth: Some(6), min_samples_leaf: Size::Rows(5), ..Params::default() };
+/// assert_eq!(params.min_samples_split, Size::Rows(2));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Deepest level of a leaf; the root is at depth 0. `None`: no limit.
+    pub max_depth: Option<i64>,
+    /// Smallest node that may be split.
+    pub min_samples_split: Size,
+    /// Smallest number of rows on either side of a split.
+    pub min_samples_leaf: Size,
+    /// Smallest share of the total weight on either side of a split.
+    pub min_weight_fraction_leaf: f64,
+    /// Smallest decrease of the weighted impurity that justifies a split.
+    pub min_impurity_decrease: f64,
+    /// Number of threads. `None` and −1: all CPUs this process may use; −2: all but one, and so on.
+    pub n_jobs: Option<i64>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            max_depth: None,
+            min_samples_split: Size::Rows(2),
+            min_samples_leaf: Size::Rows(1),
+            min_weight_fraction_leaf: 0.0,
+            min_impurity_decrease: 0.0,
+            n_jobs: None,
+        }
+    }
+}
+
+/// The stopping rules of one fit: checked, and resolved to rows and weights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub max_depth: u32,
+    pub min_rows_split: usize,
+    pub min_rows_leaf: usize,
+    pub min_weight_leaf: f64,
+    /// Smallest gain in units of the loss, summed over rows (not averaged).
+    pub min_gain: f64,
+}
+
+impl Params {
+    /// Checks the settings and resolves fractions for a data set of `n_rows` rows.
+    pub(crate) fn rules(&self, n_rows: usize, total_weight: f64) -> Result<Rules> {
+        let max_depth = match self.max_depth {
+            None => u32::MAX,
+            Some(depth) if depth >= 1 => u32::try_from(depth).unwrap_or(u32::MAX),
+            Some(depth) => {
+                return Err(Error::argument("max_depth", format!("must be at least 1 or None, got {depth}")));
+            }
+        };
+        let min_rows_leaf = self.min_samples_leaf.resolve("min_samples_leaf", 1, n_rows, |f| f < 1.0)?;
+        let min_rows_split = self.min_samples_split.resolve("min_samples_split", 2, n_rows, |f| f <= 1.0)?;
+        let share = self.min_weight_fraction_leaf;
+        if !(0.0..=0.5).contains(&share) {
+            return Err(Error::argument("min_weight_fraction_leaf", format!("must be between 0 and 0.5, got {share}")));
+        }
+        let decrease = self.min_impurity_decrease;
+        if decrease.is_nan() || decrease < 0.0 {
+            return Err(Error::argument("min_impurity_decrease", format!("must be at least 0, got {decrease}")));
+        }
+        Ok(Rules {
+            max_depth,
+            min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
+            min_rows_leaf,
+            min_weight_leaf: share * total_weight,
+            // Relative slack: a gain that equals the minimum up to rounding passes.
+            min_gain: decrease * total_weight * (1.0 - 1e-12),
+        })
+    }
+}
+
+impl Size {
+    /// Number of rows, at least `least`; `fits` says which fractions above 0 are allowed.
+    fn resolve(self, name: &'static str, least: usize, n_rows: usize, fits: fn(f64) -> bool) -> Result<usize> {
+        match self {
+            Self::Rows(rows) if rows >= least as i64 => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
+            Self::Rows(rows) => Err(Error::argument(name, format!("as an int must be at least {least}, got {rows}"))),
+            Self::Fraction(share) if share > 0.0 && fits(share) => {
+                Ok(((share * n_rows as f64).ceil() as usize).max(least))
+            }
+            Self::Fraction(share) => {
+                let end = if fits(1.0) { "1 included" } else { "1 excluded" };
+                Err(Error::argument(name, format!("as a float must be between 0 and 1 ({end}), got {share:?}")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_round_up_and_leaves_bound_splits() {
+        let params = Params { min_samples_leaf: Size::Fraction(0.101), ..Params::default() };
+        let rules = params.rules(100, 100.0).unwrap();
+        assert_eq!((rules.min_rows_leaf, rules.min_rows_split), (11, 22));
+    }
+
+    #[test]
+    fn a_huge_depth_is_clamped() {
+        let params = Params { max_depth: Some(1 << 40), ..Params::default() };
+        assert_eq!(params.rules(10, 10.0).unwrap().max_depth, u32::MAX);
+    }
+
+    #[test]
+    fn each_bad_setting_is_refused_by_name() {
+        let ok = Params::default();
+        let cases = [
+            ("max_depth", Params { max_depth: Some(0), ..ok.clone() }),
+            ("min_samples_leaf", Params { min_samples_leaf: Size::Rows(0), ..ok.clone() }),
+            ("min_samples_leaf", Params { min_samples_leaf: Size::Fraction(1.0), ..ok.clone() }),
+            ("min_samples_split", Params { min_samples_split: Size::Rows(1), ..ok.clone() }),
+            ("min_samples_split", Params { min_samples_split: Size::Fraction(f64::NAN), ..ok.clone() }),
+            ("min_weight_fraction_leaf", Params { min_weight_fraction_leaf: 0.6, ..ok.clone() }),
+            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok }),
+        ];
+        for (argument, params) in cases {
+            match params.rules(10, 10.0) {
+                Err(Error::Argument { name, .. }) => assert_eq!(name, argument),
+                other => panic!("{argument}: {other:?}"),
+            }
+        }
+    }
+}

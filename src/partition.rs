@@ -1,0 +1,101 @@
+//! HOT: the stable two-way partition of a node's range.
+//!
+//! ```text
+//! rows   5 2 7 1 9 4          sides of the rows: 5→L 2→R 7→R 1→L 9→L 4→R
+//!        L R R L L R
+//! after  5 1 9 | 2 7 4        both sides keep their order, so both stay sorted
+//!        ^       ^
+//!        0       n_left
+//! ```
+//!
+//! Which side a row goes to can't be predicted, so the loop has no branch that depends on it: the place to write to is
+//! selected, not jumped to.
+
+use crate::columns::Stretch;
+
+/// Rows that are placed with one check of the bounds: a quarter less time than one a row.
+const GROUP: usize = 8;
+
+/// Writes the rows that go left to the front of the target and the others from `n_left` on, both in their old order.
+///
+/// # Panics
+/// If `goes_left` does not send just `n_left` of the rows to the left.
+pub(crate) fn partition<T: Copy>(
+    from: Stretch<'_, T>,
+    goes_left: impl Fn(u32) -> bool,
+    n_left: usize,
+    rows: &mut [u32],
+    items: &mut [T],
+) {
+    let len = from.rows.len();
+    assert!(from.items.len() == len && rows.len() == len && items.len() == len && n_left <= len);
+    let (mut left, mut right) = (0, n_left);
+    let (row_groups, last_rows) = from.rows.as_chunks::<GROUP>();
+    let (item_groups, last_items) = from.items.as_chunks::<GROUP>();
+    for (row_group, item_group) in row_groups.iter().zip(item_groups) {
+        if right + GROUP <= len {
+            for (&row, &item) in row_group.iter().zip(item_group) {
+                let is_left = goes_left(row);
+                let place = std::hint::select_unpredictable(is_left, left, right);
+                // SAFETY: `left` is at most the number of rows done, which is below `len`; `right` grows by at most `GROUP`
+                // in this group, so it stays below `len` too, as the condition above says. The slices have that length.
+                unsafe {
+                    *rows.get_unchecked_mut(place) = row;
+                    *items.get_unchecked_mut(place) = item;
+                }
+                left += usize::from(is_left);
+                right += usize::from(!is_left);
+            }
+        } else {
+            (left, right) = place_checked(row_group, item_group, &goes_left, left, right, rows, items);
+        }
+    }
+    (left, _) = place_checked(last_rows, last_items, &goes_left, left, right, rows, items);
+    assert!(left == n_left, "the partition must agree with the split");
+}
+
+/// Places some rows with every index checked; returns where the next ones go.
+#[inline(always)]
+fn place_checked<T: Copy>(
+    from_rows: &[u32],
+    from_items: &[T],
+    goes_left: &impl Fn(u32) -> bool,
+    mut left: usize,
+    mut right: usize,
+    rows: &mut [u32],
+    items: &mut [T],
+) -> (usize, usize) {
+    for (&row, &item) in from_rows.iter().zip(from_items) {
+        let is_left = goes_left(row);
+        let place = std::hint::select_unpredictable(is_left, left, right);
+        rows[place] = row;
+        items[place] = item;
+        left += usize::from(is_left);
+        right += usize::from(!is_left);
+    }
+    (left, right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naive;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_two_filters(sides in prop::collection::vec(any::<bool>(), 0..300), seed in any::<u64>()) {
+            let len = sides.len() as u64;
+            let mut rows: Vec<u32> = (0..len as u32).collect();
+            rows.sort_by_key(|&row| (u64::from(row) + 1).wrapping_mul(seed | 1));
+            let items: Vec<f64> = rows.iter().map(|&row| f64::from(row) * 0.5).collect();
+            let (mut to_rows, mut to_items) = (vec![0; rows.len()], vec![0.0; rows.len()]);
+            let n_left = sides.iter().filter(|&&left| left).count();
+            let from = Stretch { rows: &rows, items: &items };
+            partition(from, |row| sides[row as usize], n_left, &mut to_rows, &mut to_items);
+            prop_assert_eq!(&to_rows, &naive::partition(&rows, |row| sides[row as usize]));
+            let carried: Vec<f64> = to_rows.iter().map(|&row| f64::from(row) * 0.5).collect();
+            prop_assert_eq!(to_items, carried);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! numpy arrays → views of the core, without copies.
+
+use std::borrow::Cow;
+
+use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::data::{Cell, Matrix};
+use crate::error::{Error, Result};
+
+/// X as the user has it: float32 or float64, in any memory order.
+pub(super) enum Table<'py> {
+    Narrow(PyReadonlyArray2<'py, f32>),
+    Wide(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Table<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray2<f32>>() {
+            return Ok(Self::Narrow(array.try_readonly()?));
+        }
+        match object.cast::<PyArray2<f64>>() {
+            Ok(array) => Ok(Self::Wide(array.try_readonly()?)),
+            Err(_) => Err(PyTypeError::new_err("X must be a two-dimensional numpy array of float32 or float64")),
+        }
+    }
+}
+
+/// Calls `$body` with `$x` bound to the matrix, whatever its cells are.
+macro_rules! with_matrix {
+    ($table:expr, |$x:ident| $body:expr) => {
+        match $table {
+            $crate::python::arrays::Table::Narrow(array) => {
+                let $x = &$crate::python::arrays::matrix(&array)?;
+                $body
+            }
+            $crate::python::arrays::Table::Wide(array) => {
+                let $x = &$crate::python::arrays::matrix(&array)?;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_matrix;
+
+/// The array's cells where they are.
+pub(super) fn matrix<'a, X: Cell + Element>(array: &'a PyReadonlyArray2<'_, X>) -> Result<Matrix<'a, X>> {
+    let size = size_of::<X>() as isize;
+    let [n_rows, n_columns] = [array.shape()[0], array.shape()[1]];
+    if n_rows == 0 || n_columns == 0 {
+        return Matrix::with_strides(&[], 0, n_rows, n_columns, 0, 0);
+    }
+    let strides = array.strides();
+    let first = array.data();
+    if first.align_offset(align_of::<X>()) != 0 || strides.iter().any(|stride| stride % size != 0) {
+        return Err(Error::argument("X", "its memory is not aligned; pass X.copy()"));
+    }
+    let [row_stride, column_stride] = [strides[0] / size, strides[1] / size];
+    let (down, across) = ((n_rows as isize - 1) * row_stride, (n_columns as isize - 1) * column_stride);
+    let before = -(down.min(0) + across.min(0));
+    let len = before + down.max(0) + across.max(0) + 1;
+    // SAFETY: numpy keeps every element of an array that is aligned (checked above) inside one allocation, so the cells
+    // from the lowest to the highest address are readable. The handle keeps the array alive and, for rust-numpy's users,
+    // unchanged; code that writes to it all the same from another thread changes what is read, not where.
+    let cells = unsafe { std::slice::from_raw_parts(first.offset(-before), len as usize) };
+    Matrix::with_strides(cells, before as usize, n_rows, n_columns, row_stride, column_stride)
+}
+
+/// A vector where it is; one with strides is copied.
+pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
+    match array.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(array.as_array().to_vec()),
+    }
+}

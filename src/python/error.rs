@@ -1,0 +1,42 @@
+//! Core errors → Python exceptions; panics too.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Argument { .. } => PyValueError::new_err(error.to_string()),
+            Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        }
+    }
+}
+
+/// Runs core work without the interpreter. The work gets a function to ask, now and then, whether it is to go on:
+/// that is where Ctrl-C is noticed. A panic becomes an exception that `except Exception` catches.
+pub(super) fn without_interpreter<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<R> + Send,
+) -> PyResult<R> {
+    let mut signal = None;
+    let outcome = py.detach(|| {
+        let mut go_on = || {
+            signal = Python::attach(|py| py.check_signals()).err();
+            signal.is_none()
+        };
+        catch_unwind(AssertUnwindSafe(|| work(&mut go_on)))
+    });
+    match (signal, outcome) {
+        (Some(signal), _) => Err(signal),
+        (None, Ok(result)) => Ok(result?),
+        (None, Err(panic)) => {
+            let message = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Err(PyRuntimeError::new_err(format!("splitwood failed, which is a bug; please report it: {message}")))
+        }
+    }
+}

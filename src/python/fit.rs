@@ -1,0 +1,131 @@
+//! The functions that fit.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+use super::arrays::{Table, vector, with_matrix};
+use super::error::without_interpreter;
+use super::settings;
+use super::tree::PyTree;
+use crate::data::Target;
+use crate::error::Error;
+use crate::fit::fit_while;
+use crate::params::{Loss, Params};
+
+const REGRESSION: &[(&str, Loss)] = &[("squared_error", Loss::SquaredError)];
+const CLASSIFICATION: &[(&str, Loss)] =
+    &[("gini", Loss::Gini), ("entropy", Loss::Entropy), ("log_loss", Loss::Entropy)];
+
+/// What every fit is told, as Python gave it.
+struct Settings<'a, 'py> {
+    max_depth: &'a Bound<'py, PyAny>,
+    min_samples_split: &'a Bound<'py, PyAny>,
+    min_samples_leaf: &'a Bound<'py, PyAny>,
+    min_weight_fraction_leaf: &'a Bound<'py, PyAny>,
+    min_impurity_decrease: &'a Bound<'py, PyAny>,
+    n_jobs: &'a Bound<'py, PyAny>,
+}
+
+impl Settings<'_, '_> {
+    fn params(&self) -> PyResult<Params> {
+        Ok(Params {
+            max_depth: settings::optional_integer("max_depth", self.max_depth)?,
+            min_samples_split: settings::size("min_samples_split", self.min_samples_split)?,
+            min_samples_leaf: settings::size("min_samples_leaf", self.min_samples_leaf)?,
+            min_weight_fraction_leaf: settings::number("min_weight_fraction_leaf", self.min_weight_fraction_leaf)?,
+            min_impurity_decrease: settings::number("min_impurity_decrease", self.min_impurity_decrease)?,
+            n_jobs: settings::optional_integer("n_jobs", self.n_jobs)?,
+        })
+    }
+}
+
+fn fit(
+    py: Python<'_>,
+    x: Table<'_>,
+    target: Target<'_>,
+    weights: Option<&PyReadonlyArray1<'_, f64>>,
+    loss: Loss,
+    params: &Params,
+) -> PyResult<PyTree> {
+    let weights = weights.map(vector);
+    let weights = weights.as_deref();
+    let tree = with_matrix!(x, |x| without_interpreter(py, |go_on| {
+        fit_while(go_on, x, target, weights, loss, params)
+    }))?;
+    Ok(PyTree(tree))
+}
+
+/// Grow a regression tree.
+#[pyfunction]
+#[pyo3(signature = (X, y, sample_weight=None, *, criterion, max_depth, min_samples_split, min_samples_leaf,
+    min_weight_fraction_leaf, min_impurity_decrease, n_jobs))]
+// X is scikit-learn's name, and Python passes its keyword arguments one by one.
+#[allow(non_snake_case, clippy::too_many_arguments, clippy::needless_pass_by_value)]
+pub(super) fn fit_regressor(
+    py: Python<'_>,
+    X: Table<'_>,
+    y: PyReadonlyArray1<'_, f64>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    criterion: &Bound<'_, PyAny>,
+    max_depth: &Bound<'_, PyAny>,
+    min_samples_split: &Bound<'_, PyAny>,
+    min_samples_leaf: &Bound<'_, PyAny>,
+    min_weight_fraction_leaf: &Bound<'_, PyAny>,
+    min_impurity_decrease: &Bound<'_, PyAny>,
+    n_jobs: &Bound<'_, PyAny>,
+) -> PyResult<PyTree> {
+    let loss = settings::loss(criterion, REGRESSION)?;
+    let params = Settings {
+        max_depth,
+        min_samples_split,
+        min_samples_leaf,
+        min_weight_fraction_leaf,
+        min_impurity_decrease,
+        n_jobs,
+    }
+    .params()?;
+    fit(py, X, Target::Values(&vector(&y)), sample_weight.as_ref(), loss, &params)
+}
+
+/// Grow a classification tree from class codes ``0 .. n_classes - 1``.
+#[pyfunction]
+#[pyo3(signature = (X, y, n_classes, sample_weight=None, *, criterion, max_depth, min_samples_split, min_samples_leaf,
+    min_weight_fraction_leaf, min_impurity_decrease, n_jobs))]
+// X is scikit-learn's name, and Python passes its keyword arguments one by one.
+#[allow(non_snake_case, clippy::too_many_arguments, clippy::needless_pass_by_value)]
+pub(super) fn fit_classifier(
+    py: Python<'_>,
+    X: Table<'_>,
+    y: PyReadonlyArray1<'_, i64>,
+    n_classes: usize,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    criterion: &Bound<'_, PyAny>,
+    max_depth: &Bound<'_, PyAny>,
+    min_samples_split: &Bound<'_, PyAny>,
+    min_samples_leaf: &Bound<'_, PyAny>,
+    min_weight_fraction_leaf: &Bound<'_, PyAny>,
+    min_impurity_decrease: &Bound<'_, PyAny>,
+    n_jobs: &Bound<'_, PyAny>,
+) -> PyResult<PyTree> {
+    let loss = settings::loss(criterion, CLASSIFICATION)?;
+    let params = Settings {
+        max_depth,
+        min_samples_split,
+        min_samples_leaf,
+        min_weight_fraction_leaf,
+        min_impurity_decrease,
+        n_jobs,
+    }
+    .params()?;
+    let code = |&code: &i64| {
+        u32::try_from(code).map_err(|_| Error::argument("y", format!("class code {code} is not below n_classes")))
+    };
+    let codes: Vec<u32> = vector(&y).iter().map(code).collect::<Result<_, _>>()?;
+    fit(py, X, Target::Classes { codes: &codes, n_classes }, sample_weight.as_ref(), loss, &params)
+}
+
+/// Number of CPUs this process may use (affinity, quota and environment respected).
+#[pyfunction]
+pub(super) fn available_threads() -> usize {
+    crate::threads::available_threads()
+}

@@ -1,0 +1,21 @@
+//! The Python module `splitwood._core`: registration only.
+
+mod arrays;
+mod error;
+mod fit;
+mod settings;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::fit::{available_threads, fit_classifier, fit_regressor};
+    #[pymodule_export]
+    use super::tree::PyTree;
+
+    #[allow(non_upper_case_globals)] // Python's own name for it.
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,225 @@
+//! The class `Tree`: the arena as numpy arrays, with scikit-learn's names.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::arrays::{Table, vector, with_matrix};
+use super::error::without_interpreter;
+use super::settings;
+use crate::tree::{Arrays, Tree};
+
+/// What scikit-learn writes where a leaf has no feature and no threshold, and no children.
+const NO_FEATURE: i64 = -2;
+const NO_CHILD: i64 = -1;
+
+/// A fitted tree as arrays, node by node in depth-first order, as in scikit-learn.
+#[pyclass(name = "Tree", module = "splitwood._core", frozen)]
+pub(super) struct PyTree(pub Tree);
+
+impl PyTree {
+    /// An array with an entry for each node.
+    fn per_node<'py, T: numpy::Element>(&self, py: Python<'py>, entry: impl Fn(usize) -> T) -> Bound<'py, PyArray1<T>> {
+        (0..self.0.node_count()).map(entry).collect::<Vec<T>>().into_pyarray(py)
+    }
+}
+
+#[pymethods]
+#[allow(non_snake_case)] // X is scikit-learn's name.
+impl PyTree {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    #[getter]
+    #[allow(clippy::unused_self)] // A property of every tree.
+    fn n_outputs(&self) -> usize {
+        1
+    }
+
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        vec![self.0.n_values() as i64].into_pyarray(py)
+    }
+
+    #[getter]
+    fn max_n_classes(&self) -> usize {
+        self.0.n_values()
+    }
+
+    #[getter]
+    fn node_count(&self) -> usize {
+        self.0.node_count()
+    }
+
+    #[getter]
+    fn capacity(&self) -> usize {
+        self.0.node_count()
+    }
+
+    #[getter]
+    fn max_depth(&self) -> usize {
+        self.0.max_depth()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.0.n_leaves()
+    }
+
+    #[getter]
+    fn children_left<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.per_node(py, |node| self.0.children(node).map_or(NO_CHILD, |children| children.0 as i64))
+    }
+
+    #[getter]
+    fn children_right<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.per_node(py, |node| self.0.children(node).map_or(NO_CHILD, |children| children.1 as i64))
+    }
+
+    #[getter]
+    fn feature<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.per_node(py, |node| self.0.feature(node).map_or(NO_FEATURE, |feature| feature as i64))
+    }
+
+    #[getter]
+    fn threshold<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.per_node(py, |node| self.0.threshold(node).unwrap_or(NO_FEATURE as f64))
+    }
+
+    #[getter]
+    fn missing_go_to_left<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        self.per_node(py, |node| u8::from(self.0.missing_go_to_left(node).unwrap_or(false)))
+    }
+
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let shape = [self.0.node_count(), 1, self.0.n_values()];
+        PyArray1::from_slice(py, &self.0.statistics.values).reshape(shape)
+    }
+
+    #[getter]
+    fn impurity<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.per_node(py, |node| self.0.impurity(node))
+    }
+
+    #[getter]
+    fn n_node_samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.per_node(py, |node| self.0.n_rows(node) as i64)
+    }
+
+    #[getter]
+    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.per_node(py, |node| self.0.weight(node))
+    }
+
+    /// Value of the leaf of each row, of shape ``(n_samples, max_n_classes)``.
+    #[pyo3(signature = (X, n_jobs=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_jobs = jobs(n_jobs)?;
+        with_matrix!(X, |x| {
+            let mut values = vec![0.0; x.n_rows() * self.0.n_values()];
+            without_interpreter(py, |go_on| self.0.predict_into(x, n_jobs, &mut values, go_on))?;
+            values.into_pyarray(py).reshape([x.n_rows(), self.0.n_values()])
+        })
+    }
+
+    /// Node id of the leaf of each row.
+    #[pyo3(signature = (X, n_jobs=None))]
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let n_jobs = jobs(n_jobs)?;
+        with_matrix!(X, |x| {
+            let mut leaves = vec![0; x.n_rows()];
+            without_interpreter(py, |go_on| self.0.apply_into(x, n_jobs, &mut leaves, go_on))?;
+            Ok(leaves.into_pyarray(py))
+        })
+    }
+
+    /// Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix.
+    #[allow(clippy::type_complexity)] // A pair of arrays.
+    fn decision_path<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+        with_matrix!(X, |x| {
+            let (starts, nodes) = without_interpreter(py, |_| self.0.decision_path(x))?;
+            Ok((starts.into_pyarray(py), nodes.into_pyarray(py)))
+        })
+    }
+
+    /// Total loss removed by the splits on each feature, scaled to a sum of one by default.
+    #[pyo3(signature = (normalize=true))]
+    fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
+        self.0.feature_importances(normalize).into_pyarray(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let Self(tree) = self;
+        format!("<splitwood tree: {} nodes, depth {}, {} features>", tree.node_count(), tree.max_depth(), tree.n_features())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let tree = slf.get();
+        let weight = tree.0.statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight));
+        let state = (
+            tree.0.n_features(),
+            tree.0.n_values(),
+            tree.feature(py),
+            tree.threshold(py),
+            tree.missing_go_to_left(py),
+            tree.children_right(py),
+            PyArray1::from_slice(py, &tree.0.statistics.values),
+            tree.impurity(py),
+            tree.n_node_samples(py),
+            weight,
+        );
+        Ok((slf.get_type().getattr("_from_state")?, state.into_pyobject(py)?))
+    }
+
+    /// Rebuild a pickled tree; everything is checked first.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The state, part by part, as `__reduce__` gives it.
+    fn _from_state(
+        n_features: usize,
+        n_values: usize,
+        feature: PyReadonlyArray1<'_, i64>,
+        threshold: PyReadonlyArray1<'_, f64>,
+        missing_go_to_left: PyReadonlyArray1<'_, u8>,
+        children_right: PyReadonlyArray1<'_, i64>,
+        values: PyReadonlyArray1<'_, f64>,
+        impurity: PyReadonlyArray1<'_, f64>,
+        n_node_samples: PyReadonlyArray1<'_, i64>,
+        weight: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let tree = Tree::from_arrays(&Arrays {
+            n_features,
+            n_values,
+            feature: &vector(&feature),
+            threshold: &vector(&threshold),
+            missing_left: &vector(&missing_go_to_left),
+            right: &vector(&children_right),
+            values: &vector(&values),
+            impurity: &vector(&impurity),
+            rows: &vector(&n_node_samples),
+            weight: weight.as_ref().map(vector).as_deref(),
+        })?;
+        Ok(Self(tree))
+    }
+}
+
+fn jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
+    n_jobs.map_or(Ok(None), |given| settings::optional_integer("n_jobs", given))
+}

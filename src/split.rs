@@ -1,0 +1,261 @@
+//! What a split is, and which of two is the better one; plain data.
+//!
+//! Gains that are equal up to rounding are ties, and ties go to the lowest feature, then to missing values on the right,
+//! then to the lowest threshold. "Near the best" is not transitive, so the rule is stated without chains: find the
+//! highest gain, then take the first offer that comes within the tolerance of it. That depends on the gains alone, not
+//! on who was compared with whom, so threads and pruning can't change it.
+//!
+//! Where one thread scans the features in order, a later feature must instead beat the earlier ones by more than the
+//! tolerance: ties then end at the screen. The two rules differ only in such chains.
+
+use std::ops::Range;
+
+/// Gains that differ by less than this share are ties: far above rounding (1e-15), far below what data can mean.
+const TIE: f64 = 1e-11;
+
+/// Where a node's range of a column is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Number of rows on the left.
+    pub n_left: usize,
+    /// The missing values, though last in the column, go left.
+    pub missing_left: bool,
+}
+
+/// The best cut of one feature.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// The feature's highest gain, in the criterion's own units for this node.
+    pub top: f64,
+    /// The first cut whose gain ties with it.
+    pub cut: Cut,
+}
+
+/// The split of a node: its best feature's best cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    pub feature: usize,
+    pub gain: f64,
+    pub cut: Cut,
+}
+
+/// A split carried out: who goes where in the winner's own column, and by which test.
+///
+/// ```text
+/// column of the winner   a b c │ d e f │ ? ?
+///                        front           back       left = front + back (missing values, if they go left)
+/// ```
+#[derive(Clone, Debug)]
+pub(crate) struct Division {
+    pub feature: usize,
+    pub threshold: f64,
+    /// Where missing values went, or `None` if there were none to learn from.
+    pub missing_left: Option<bool>,
+    pub front: usize,
+    pub back: usize,
+    pub len: usize,
+}
+
+impl Division {
+    /// Reads the threshold off the values of the winner's range, NaN last.
+    pub fn new(split: &Split, len: usize, has_missing: bool, value: impl Fn(usize) -> f64) -> Self {
+        let n_missing = if has_missing { len - partition_point(0, len, |place| !value(place).is_nan()) } else { 0 };
+        let back = if split.cut.missing_left { n_missing } else { 0 };
+        let front = split.cut.n_left - back;
+        Self {
+            feature: split.feature,
+            threshold: threshold(value(front - 1), value(front)),
+            missing_left: (n_missing > 0).then_some(split.cut.missing_left),
+            front,
+            back,
+            len,
+        }
+    }
+
+    pub fn n_left(&self) -> usize {
+        self.front + self.back
+    }
+
+    /// Places of the right child in the winner's range; all others are the left child's.
+    pub fn right(&self) -> Range<usize> {
+        self.front..self.len - self.back
+    }
+
+    /// The left child's part of the winner's range, gathered in `buffer` if it is in two pieces.
+    pub fn left_items<'a, T: Copy>(&self, items: &'a [T], buffer: &'a mut Vec<T>) -> &'a [T] {
+        if self.back == 0 {
+            return &items[..self.front];
+        }
+        buffer.clear();
+        buffer.extend_from_slice(&items[..self.front]);
+        buffer.extend_from_slice(&items[self.len - self.back..]);
+        buffer
+    }
+}
+
+/// First place of `low..high` where `holds`, true up to some place, no longer does.
+pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Finds the first offer whose gain ties with the highest one.
+pub(crate) struct Contest<C> {
+    /// Absolute tolerance for criteria whose gains carry more rounding than a share of themselves.
+    noise: f64,
+    floor: f64,
+    /// Offers that broke the record, gains strictly rising: an offer that does not exceed an earlier one is never
+    /// needed, for whenever it ties with the best, the earlier one does too.
+    records: Vec<(f64, C)>,
+}
+
+impl<C: Copy> Contest<C> {
+    pub fn new() -> Self {
+        Self { noise: 0.0, floor: 0.0, records: Vec::new() }
+    }
+
+    /// Starts anew; only gains that could tie with `incumbent`, a gain seen elsewhere, will matter.
+    pub fn restart(&mut self, noise: f64, incumbent: f64) {
+        self.noise = noise;
+        // Twice: once because this contest's best may itself be only a tie of the incumbent, once for its own ties.
+        self.floor = self.near(self.near(incumbent));
+        self.records.clear();
+    }
+
+    /// Starts anew; only gains that exceed `incumbent`, a gain of an earlier feature, by more than a tie will matter.
+    pub fn restart_after(&mut self, noise: f64, incumbent: Option<f64>) {
+        self.noise = noise;
+        self.floor = incumbent.map_or(0.0, |gain| gain + (gain * TIE).max(noise).max(f64::MIN_POSITIVE));
+        self.records.clear();
+    }
+
+    /// The least gain that ties with this one.
+    fn near(&self, gain: f64) -> f64 {
+        gain - (gain * TIE).max(self.noise)
+    }
+
+    /// Gains below this can be neither the best nor its tie.
+    #[inline]
+    pub fn bar(&self) -> f64 {
+        self.records.last().map_or(self.floor, |record| record.0.max(self.floor))
+    }
+
+    /// This gain is to be had: offers that can't tie with it no longer matter.
+    pub fn raise(&mut self, gain: f64) {
+        self.floor = self.floor.max(self.near(gain));
+    }
+
+    pub fn offer(&mut self, gain: f64, cut: C) {
+        if gain < self.floor {
+            return;
+        }
+        match self.records.last() {
+            Some(&(record, _)) if gain <= record => return,
+            Some(&(record, _)) if record < self.near(gain) => self.records.clear(),
+            _ => {}
+        }
+        self.records.push((gain, cut));
+    }
+
+    /// The highest gain and the first offer that ties with it.
+    pub fn winner(&self) -> Option<(f64, C)> {
+        let top = self.records.last()?.0;
+        let least = self.near(top);
+        self.records.iter().find(|record| record.0 >= least).map(|record| (top, record.1))
+    }
+}
+
+/// A threshold `t` with `a <= t < b`: the midpoint where that separates, else a value next to it that does.
+pub(crate) fn threshold(a: f64, b: f64) -> f64 {
+    debug_assert!(a < b || b.is_nan());
+    if b.is_nan() {
+        // Values on the left, missing ones on the right: whatever is not missing goes left, infinity too.
+        return f64::INFINITY;
+    }
+    let middle = 0.5 * a + 0.5 * b;
+    if a <= middle && middle < b && middle.is_finite() {
+        middle
+    } else if middle.is_nan() {
+        0.0 // between −∞ and ∞
+    } else if a.is_finite() || b == f64::MIN {
+        a
+    } else {
+        f64::MIN // between −∞ and a finite value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn winner(gains: &[f64]) -> Option<usize> {
+        let mut contest = Contest::new();
+        contest.restart(0.0, 0.0);
+        gains.iter().enumerate().for_each(|(i, &gain)| contest.offer(gain, i));
+        contest.winner().map(|(_, i)| i)
+    }
+
+    #[test]
+    fn ties_go_to_the_first_offer() {
+        assert_eq!(winner(&[1.0, 2.0, 2.0 + 1e-12, 2.0 - 1e-12]), Some(1));
+        assert_eq!(winner(&[0.0, 0.0]), Some(0));
+        assert_eq!(winner(&[]), None);
+    }
+
+    #[test]
+    fn near_gains_do_not_chain() {
+        let step = 0.6 * TIE;
+        assert_eq!(winner(&[1.0, 1.0 + step, 1.0 + 2.0 * step]), Some(1));
+    }
+
+    proptest! {
+        #[test]
+        fn pruning_with_an_incumbent_changes_nothing(
+            steps in prop::collection::vec(0..60u8, 1..40), other in 0..60u8,
+        ) {
+            let gains: Vec<f64> = steps.iter().map(|&k| 1.0 + f64::from(k) * 0.1 * TIE).collect();
+            let incumbent = 1.0 + f64::from(other) * 0.1 * TIE;
+            let top = gains.iter().copied().fold(0.0, f64::max);
+            let mut contest = Contest::new();
+            contest.restart(0.0, incumbent);
+            for (i, &gain) in gains.iter().enumerate() {
+                if gain >= contest.bar() { contest.offer(gain, i); }
+            }
+            // Where the feature can still win, it reports just what it would have reported alone.
+            if top >= incumbent - incumbent * TIE {
+                prop_assert_eq!(contest.winner().map(|w| w.1), winner(&gains));
+            }
+        }
+
+        #[test]
+        fn thresholds_separate(a in any::<f64>(), b in any::<f64>()) {
+            prop_assume!(a < b);
+            let t = threshold(a, b);
+            prop_assert!(a <= t && t < b);
+            prop_assert!(t.is_finite() || (a == f64::NEG_INFINITY && b == f64::MIN));
+        }
+    }
+
+    #[test]
+    fn thresholds_at_the_ends_of_the_order() {
+        let inf = f64::INFINITY;
+        let next = |x: f64| f64::from_bits(x.to_bits() + 1);
+        assert_eq!(threshold(1.0, next(1.0)), 1.0);
+        assert_eq!(threshold(next(1.0), next(next(1.0))), next(1.0));
+        assert_eq!(threshold(-f64::MAX, f64::MAX), 0.0);
+        assert_eq!(threshold(3.0, inf), 3.0);
+        assert_eq!(threshold(-inf, 3.0), f64::MIN);
+        assert_eq!(threshold(-inf, inf), 0.0);
+        assert_eq!(threshold(-inf, f64::MIN), -inf);
+        assert_eq!(threshold(2.0, f64::NAN), inf);
+        assert_eq!(threshold(0.0, 5e-324), 0.0);
+    }
+}

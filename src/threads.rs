@@ -1,0 +1,227 @@
+//! The pool, the cancel flag, and the one way in which work is shared out.
+//!
+//! rayon's global pool does not survive `fork()`: the child would wait for ever for threads that it does not have.
+//! So splitwood keeps pools of its own, in a registry that belongs to one process id. A child finds that the registry
+//! is its parent's, leaves it alone (dropping it would join threads that don't exist) and starts one of its own.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rayon::ThreadPool;
+
+use crate::error::{Error, Result};
+
+/// Below this many cells a fit or a prediction is over before a pool is awake.
+const CELLS_WORTH_A_POOL: usize = 1 << 15;
+
+/// How often the waiting caller looks up: well within the second in which Ctrl-C must work.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Number of CPUs this process may use: affinity mask and container quota, then `RAYON_NUM_THREADS` and
+/// `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
+#[must_use]
+pub fn available_threads() -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
+        .into_iter()
+        // OMP_NUM_THREADS may be a list, one entry for each level of nesting: the first counts.
+        .filter_map(|name| std::env::var(name).ok()?.split(',').next()?.trim().parse().ok())
+        .filter(|&limit: &usize| limit > 0)
+        .fold(cpus, usize::min)
+}
+
+/// Number of threads for a user's `n_jobs`, with joblib's meaning of negative numbers.
+fn resolve_jobs(n_jobs: Option<i64>) -> usize {
+    let available = available_threads();
+    match n_jobs {
+        None => available,
+        Some(jobs) if jobs > 0 => usize::try_from(jobs).unwrap_or(usize::MAX).min(available),
+        Some(jobs) => (available as i64).saturating_add(jobs).saturating_add(1).max(1) as usize,
+    }
+}
+
+/// The pools of one process by number of threads. Never dropped.
+struct Registry {
+    process: u32,
+    pools: Mutex<HashMap<usize, Arc<ThreadPool>>>,
+}
+
+static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(std::ptr::null_mut());
+
+impl Registry {
+    fn of_this_process() -> &'static Self {
+        let process = std::process::id();
+        let found = REGISTRY.load(Ordering::Acquire);
+        // SAFETY: the pointer is null or came from `Box::leak` below, and is never freed.
+        if let Some(registry) = unsafe { found.as_ref() }
+            && registry.process == process
+        {
+            return registry;
+        }
+        let new: &'static mut Self = Box::leak(Box::new(Self { process, pools: Mutex::default() }));
+        let new: *mut Self = new;
+        match REGISTRY.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: leaked just now.
+            Ok(_) => unsafe { &*new },
+            // Another thread of this process was faster; its registry serves.
+            // SAFETY: only leaked registries of this process are stored once `found` has been replaced.
+            Err(theirs) => unsafe { &*theirs },
+        }
+    }
+
+    fn pool(&self, threads: usize) -> Result<Arc<ThreadPool>> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(&threads) {
+            return Ok(Arc::clone(pool));
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("splitwood-{i}"))
+            .build()
+            .map_err(|e| Error::argument("n_jobs", format!("cannot start {threads} threads: {e}")))?;
+        Ok(Arc::clone(pools.entry(threads).or_insert(Arc::new(pool))))
+    }
+}
+
+/// Who does the work of one fit or prediction: the calling thread alone, or a pool.
+pub(crate) struct Team {
+    pool: Option<Arc<ThreadPool>>,
+    cancelled: AtomicBool,
+}
+
+impl Team {
+    /// A team for the user's `n_jobs` and a task that visits this many cells.
+    pub fn new(n_jobs: Option<i64>, cells: usize) -> Result<Self> {
+        if n_jobs == Some(0) {
+            return Err(Error::argument("n_jobs", "must not be 0; use 1 for one thread, None for all CPUs"));
+        }
+        // Counting the CPUs reads files: not for a task that takes less.
+        let pool = if cells < CELLS_WORTH_A_POOL {
+            None
+        } else {
+            Some(Registry::of_this_process().pool(resolve_jobs(n_jobs))?)
+        };
+        Ok(Self { pool, cancelled: AtomicBool::new(false) })
+    }
+
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+    }
+
+    /// True once the caller wants its thread back. Workers ask once a node, not once a row.
+    pub fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Does `work` to each item; one worker for each scratch, taking the next item when it is done with one.
+    ///
+    /// Which worker gets which item is left to chance: results must not depend on what a scratch holds.
+    pub fn each<T: Send, S: Send>(
+        &self,
+        items: &mut [T],
+        scratches: &mut [S],
+        work: impl Fn(&mut S, &mut T) + Sync,
+    ) {
+        let Some(pool) = self.pool.as_ref().filter(|_| items.len() > 1 && scratches.len() > 1) else {
+            let scratch = &mut scratches[0];
+            return items.iter_mut().for_each(|item| work(scratch, item));
+        };
+        let workers = scratches.len().min(items.len());
+        let queue = Mutex::new(items.iter_mut());
+        let (queue, work) = (&queue, &work);
+        pool.scope(|scope| {
+            for scratch in &mut scratches[..workers] {
+                scope.spawn(move |_| {
+                    // The guard is dropped before the work begins.
+                    while let Some(item) = { queue.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+                        work(scratch, item);
+                    }
+                });
+            }
+        });
+    }
+
+    /// Runs `work` on the pool while the calling thread waits and asks `go_on` now and then;
+    /// when it says no, `work` finds itself cancelled.
+    pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut() -> bool) -> R {
+        let Some(pool) = &self.pool else { return work() };
+        let outcome = Mutex::new(None);
+        let done = Condvar::new();
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                // A panic is kept for the caller; nobody may wait for a worker that is gone.
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                done.notify_one();
+            });
+            let mut ended = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            while ended.is_none() {
+                ended = done.wait_timeout(ended, POLL).unwrap_or_else(PoisonError::into_inner).0;
+                if ended.is_none() && !self.cancelled() {
+                    drop(ended);
+                    if !go_on() {
+                        self.cancelled.store(true, Ordering::Relaxed);
+                    }
+                    ended = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        });
+        match outcome.into_inner().unwrap_or_else(PoisonError::into_inner).expect("the worker has ended") {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_follow_joblib() {
+        let all = available_threads();
+        assert_eq!(resolve_jobs(None), all);
+        assert_eq!(resolve_jobs(Some(-1)), all);
+        assert_eq!(resolve_jobs(Some(i64::MAX)), all);
+        assert_eq!(resolve_jobs(Some(i64::MIN)), 1);
+        assert!(Team::new(Some(0), 1).is_err());
+    }
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        let team = Team::new(None, usize::MAX).unwrap();
+        let mut items = vec![0; 1000];
+        let mut scratches = vec![0; team.threads()];
+        team.each(&mut items, &mut scratches, |done, item| {
+            *item += 1;
+            *done += 1;
+        });
+        assert!(items.iter().all(|&item| item == 1));
+        assert_eq!(scratches.iter().sum::<i32>(), 1000);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
+        let team = Team::new(None, usize::MAX).unwrap();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            team.supervise(|| panic!("on purpose"), || true);
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(team.supervise(|| 7, || true), 7);
+    }
+
+    #[test]
+    fn a_refusal_to_go_on_cancels_the_work() {
+        let team = Team::new(None, usize::MAX).unwrap();
+        team.supervise(
+            || {
+                while !team.cancelled() {
+                    std::thread::yield_now();
+                }
+            },
+            || false,
+        );
+    }
+}

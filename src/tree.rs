@@ -1,0 +1,314 @@
+//! The arena: a fitted tree, node after node in depth-first order.
+//!
+//! Node 0 is the root. The left child of an inner node follows it directly, so a node stores only its right child.
+//! A node is 16 bytes: what prediction needs, and nothing else. Statistics that only people ask for stand apart.
+
+use crate::error::{Error, Result};
+
+/// Marks a leaf where a feature would stand.
+const LEAF: u32 = u32::MAX;
+/// Marks, beside the feature, that missing values go left.
+const MISSING_LEFT: u32 = 1 << 31;
+
+/// A node of the arena.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Node {
+    threshold: f64,
+    /// `LEAF`, or the feature with the flag `MISSING_LEFT`.
+    feature: u32,
+    right: u32,
+}
+
+/// An inner node, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Test {
+    pub feature: u32,
+    pub threshold: f64,
+    pub missing_left: bool,
+    pub right: u32,
+}
+
+impl Node {
+    pub const fn leaf() -> Self {
+        Self { threshold: 0.0, feature: LEAF, right: 0 }
+    }
+
+    pub fn inner(test: Test) -> Self {
+        debug_assert!(test.feature < MISSING_LEFT - 1);
+        let flag = if test.missing_left { MISSING_LEFT } else { 0 };
+        Self { threshold: test.threshold, feature: test.feature | flag, right: test.right }
+    }
+
+    #[inline]
+    pub fn test(&self) -> Option<Test> {
+        (self.feature != LEAF).then(|| Test {
+            feature: self.feature & !MISSING_LEFT,
+            threshold: self.threshold,
+            missing_left: self.feature & MISSING_LEFT != 0,
+            right: self.right,
+        })
+    }
+}
+
+/// What is known of the training rows of each node; each vector has an entry for each node of the arena.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Statistics {
+    /// `n_values` numbers a node.
+    pub values: Vec<f64>,
+    pub impurity: Vec<f64>,
+    pub rows: Vec<u32>,
+    /// `None`: every row weighed one, so the weights are the rows.
+    pub weight: Option<Vec<f64>>,
+}
+
+/// A tree taken apart, an array for each property of its nodes.
+#[cfg(feature = "python")]
+pub(crate) struct Arrays<'a> {
+    pub n_features: usize,
+    pub n_values: usize,
+    pub feature: &'a [i64],
+    pub threshold: &'a [f64],
+    pub missing_left: &'a [u8],
+    pub right: &'a [i64],
+    pub values: &'a [f64],
+    pub impurity: &'a [f64],
+    pub rows: &'a [i64],
+    pub weight: Option<&'a [f64]>,
+}
+
+/// A fitted decision tree.
+///
+/// Nodes are numbered depth-first: the root is 0, and the left child of an inner node `i` is `i + 1`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) statistics: Statistics,
+    n_features: usize,
+    n_values: usize,
+    max_depth: usize,
+}
+
+impl Tree {
+    /// A tree from its parts. They may come from a file or a pickle, so everything is checked: sizes, that children
+    /// come after their parents in depth-first order and each has one parent, that features exist, and that numbers that
+    /// prediction returns are finite.
+    pub(crate) fn new(nodes: Vec<Node>, statistics: Statistics, n_features: usize, n_values: usize) -> Result<Self> {
+        let broken = |problem: String| Err(Error::argument("tree", problem));
+        let n = nodes.len();
+        let Statistics { values, impurity, rows, weight } = &statistics;
+        let weights = weight.as_ref().map_or(n, Vec::len);
+        if n == 0 || n_values == 0 || Some(values.len()) != n.checked_mul(n_values) {
+            return broken(format!("{n} nodes of {n_values} values can't have {} values", values.len()));
+        }
+        if impurity.len() != n || rows.len() != n || weights != n {
+            return broken(format!("{n} nodes need as many statistics of each kind"));
+        }
+        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+            return broken(format!("value {} of node {} is not finite", values[i], i / n_values));
+        }
+        // Depth-first order: a stack of the right children still to come, each with its depth.
+        let mut pending: Vec<(u32, usize)> = Vec::new();
+        let (mut depth, mut max_depth) = (0, 0);
+        for (id, node) in nodes.iter().enumerate() {
+            max_depth = max_depth.max(depth);
+            if let Some(test) = node.test() {
+                if test.feature as usize >= n_features || test.threshold.is_nan() {
+                    return broken(format!("node {id} asks for feature {} of {n_features}", test.feature));
+                }
+                depth += 1;
+                pending.push((test.right, depth));
+            } else {
+                match pending.pop() {
+                    Some((right, right_depth)) if right as usize == id + 1 => depth = right_depth,
+                    None if id + 1 == n => return Ok(Self { nodes, statistics, n_features, n_values, max_depth }),
+                    _ => return broken(format!("node {} is no one's child, or of two", id + 1)),
+                }
+            }
+        }
+        broken("it ends before its last leaf".to_owned())
+    }
+
+    /// A tree from arrays with an entry for each node, as Python sees them: negative features mark leaves.
+    #[cfg(feature = "python")]
+    pub(crate) fn from_arrays(arrays: &Arrays<'_>) -> Result<Self> {
+        let n = arrays.feature.len();
+        let lengths = [arrays.threshold.len(), arrays.missing_left.len(), arrays.right.len(), arrays.rows.len()];
+        if lengths.iter().any(|&len| len != n) {
+            return Err(Error::argument("tree", format!("{n} nodes need as many entries in each array")));
+        }
+        let out_of_range = |_| Error::argument("tree", "a feature, child or count is out of range");
+        let node = |id: usize| {
+            if arrays.feature[id] < 0 {
+                return Ok(Node::leaf());
+            }
+            let feature = u32::try_from(arrays.feature[id]).map_err(out_of_range)?;
+            if feature >= MISSING_LEFT - 1 {
+                return Err(Error::argument("tree", format!("node {id} has feature {feature}")));
+            }
+            Ok(Node::inner(Test {
+                feature,
+                threshold: arrays.threshold[id],
+                missing_left: arrays.missing_left[id] != 0,
+                right: u32::try_from(arrays.right[id]).map_err(out_of_range)?,
+            }))
+        };
+        let statistics = Statistics {
+            values: arrays.values.to_vec(),
+            impurity: arrays.impurity.to_vec(),
+            rows: arrays.rows.iter().map(|&rows| u32::try_from(rows)).collect::<std::result::Result<_, _>>().map_err(out_of_range)?,
+            weight: arrays.weight.map(<[f64]>::to_vec),
+        };
+        Self::new((0..n).map(node).collect::<Result<_>>()?, statistics, arrays.n_features, arrays.n_values)
+    }
+
+    /// Number of features that the tree was fitted on.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Numbers that each leaf predicts: one value, or a probability for each class.
+    #[must_use]
+    pub fn n_values(&self) -> usize {
+        self.n_values
+    }
+
+    /// Number of nodes, leaves included.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Number of leaves.
+    #[must_use]
+    pub fn n_leaves(&self) -> usize {
+        // Every inner node has two children.
+        self.nodes.len().div_ceil(2)
+    }
+
+    /// Depth of the deepest leaf; that of the root is 0.
+    #[must_use]
+    pub fn max_depth(&self) -> usize {
+        self.max_depth
+    }
+
+    /// Feature that an inner node tests, `None` for a leaf.
+    #[must_use]
+    pub fn feature(&self, node: usize) -> Option<usize> {
+        self.nodes[node].test().map(|test| test.feature as usize)
+    }
+
+    /// Threshold of an inner node: values up to and including it go left. `None` for a leaf.
+    #[must_use]
+    pub fn threshold(&self, node: usize) -> Option<f64> {
+        self.nodes[node].test().map(|test| test.threshold)
+    }
+
+    /// Whether missing values go left at an inner node, `None` for a leaf.
+    #[must_use]
+    pub fn missing_go_to_left(&self, node: usize) -> Option<bool> {
+        self.nodes[node].test().map(|test| test.missing_left)
+    }
+
+    /// Left and right child of an inner node, `None` for a leaf.
+    #[must_use]
+    pub fn children(&self, node: usize) -> Option<(usize, usize)> {
+        self.nodes[node].test().map(|test| (node + 1, test.right as usize))
+    }
+
+    /// What this node predicts, or would if it were a leaf.
+    #[must_use]
+    pub fn value(&self, node: usize) -> &[f64] {
+        &self.statistics.values[node * self.n_values..][..self.n_values]
+    }
+
+    /// Loss of this node's training rows, averaged over their weight.
+    #[must_use]
+    pub fn impurity(&self, node: usize) -> f64 {
+        self.statistics.impurity[node]
+    }
+
+    /// Number of training rows of this node.
+    #[must_use]
+    pub fn n_rows(&self, node: usize) -> usize {
+        self.statistics.rows[node] as usize
+    }
+
+    /// Weight of the training rows of this node.
+    #[must_use]
+    pub fn weight(&self, node: usize) -> f64 {
+        match &self.statistics.weight {
+            Some(weight) => weight[node],
+            None => f64::from(self.statistics.rows[node]),
+        }
+    }
+
+    /// Loss removed by the splits on each feature as a share of the root's weight; scaled to a sum of one on request.
+    #[must_use]
+    pub fn feature_importances(&self, normalize: bool) -> Vec<f64> {
+        let loss = |node: usize| self.weight(node) * self.impurity(node);
+        let mut importances = vec![0.0; self.n_features];
+        for (id, node) in self.nodes.iter().enumerate() {
+            if let Some(test) = node.test() {
+                importances[test.feature as usize] += loss(id) - loss(id + 1) - loss(test.right as usize);
+            }
+        }
+        let total: f64 = if normalize { importances.iter().sum() } else { self.weight(0) };
+        if total > 0.0 {
+            importances.iter_mut().for_each(|importance| *importance /= total);
+        }
+        importances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics(n: usize) -> Statistics {
+        Statistics { values: vec![1.0; n], impurity: vec![0.0; n], rows: vec![1; n], weight: None }
+    }
+
+    fn inner(feature: u32, right: u32) -> Node {
+        Node::inner(Test { feature, threshold: 0.5, missing_left: true, right })
+    }
+
+    fn build(nodes: &[Node]) -> Result<Tree> {
+        Tree::new(nodes.to_vec(), statistics(nodes.len()), 2, 1)
+    }
+
+    #[test]
+    fn a_node_has_16_bytes_and_keeps_its_parts() {
+        assert_eq!(size_of::<Node>(), 16);
+        let test = Test { feature: 7, threshold: -1.5, missing_left: true, right: 9 };
+        assert_eq!(Node::inner(test).test(), Some(test));
+        assert_eq!(Node::leaf().test(), None);
+    }
+
+    #[test]
+    fn a_sound_tree_is_measured() {
+        // 0 ─┬─ 1 ─┬─ 2
+        //    │     └─ 3
+        //    └─ 4
+        let tree = build(&[inner(0, 4), inner(1, 3), Node::leaf(), Node::leaf(), Node::leaf()]).unwrap();
+        assert_eq!((tree.node_count(), tree.n_leaves(), tree.max_depth()), (5, 3, 2));
+        assert_eq!(tree.children(0), Some((1, 4)));
+    }
+
+    #[test]
+    fn broken_trees_are_refused() {
+        let leaf = Node::leaf();
+        assert!(build(&[]).is_err(), "no root");
+        assert!(build(&[inner(0, 2)]).is_err(), "truncated");
+        assert!(build(&[inner(0, 2), leaf]).is_err(), "right child missing");
+        assert!(build(&[inner(0, 0), leaf, leaf]).is_err(), "cycle");
+        assert!(build(&[inner(0, 1), leaf, leaf]).is_err(), "one child for two");
+        assert!(build(&[inner(0, 9), leaf, leaf]).is_err(), "out of range");
+        assert!(build(&[inner(2, 2), leaf, leaf]).is_err(), "feature out of range");
+        assert!(build(&[leaf, leaf]).is_err(), "two roots");
+        assert!(Tree::new(vec![leaf], statistics(2), 1, 1).is_err(), "statistics of another tree");
+        let mut nan = statistics(1);
+        nan.values[0] = f64::NAN;
+        assert!(Tree::new(vec![leaf], nan, 1, 1).is_err(), "a value that is not a number");
+    }
+}

@@ -1,0 +1,109 @@
+"""A slow, obvious judge of greedy trees.
+
+It weighs every split of a node by the definition of the loss, in exact fractions where the loss is
+rational. No cleverness: every candidate is scored from its rows, from scratch.
+"""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+
+class Candidate(NamedTuple):
+    """One way to split a node."""
+
+    loss: Fraction | float
+    feature: int
+    below: float  # largest value that goes left
+    above: float  # smallest value that goes right; NaN if only missing values do
+    left: frozenset[int]
+
+
+def squared_error(targets, weights):
+    total = sum(weights)
+    mean = sum(w * y for w, y in zip(weights, targets, strict=True)) / total
+    return sum(w * (y - mean) ** 2 for w, y in zip(weights, targets, strict=True))
+
+
+def class_weights(targets, weights):
+    return [
+        sum(w for w, y in zip(weights, targets, strict=True) if y == c)
+        for c in sorted(set(targets))
+    ]
+
+
+def gini(targets, weights):
+    total = sum(weights)
+    return total - sum(w * w for w in class_weights(targets, weights)) / total
+
+
+def entropy(targets, weights):
+    total = sum(weights)
+    return -sum(w * math.log2(w / total) for w in class_weights(targets, weights))
+
+
+# Each is the total over the node's weight, not the average.
+LOSSES = {"squared_error": squared_error, "gini": gini, "entropy": entropy, "log_loss": entropy}
+
+
+class Judge:
+    """The training data and the rules of one fit."""
+
+    def __init__(self, X, y, weights, criterion, min_samples_leaf=1, min_weight_fraction_leaf=0.0):
+        self.X = [[float(x) for x in row] for row in X]
+        self.y = [Fraction(value) for value in y]
+        self.weights = [Fraction(w) for w in weights]
+        self.loss_of = LOSSES[criterion]
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_leaf = Fraction(min_weight_fraction_leaf) * sum(self.weights)
+
+    def rows(self):
+        """Rows that take part: those with weight."""
+        return frozenset(i for i, w in enumerate(self.weights) if w > 0)
+
+    def weight(self, rows):
+        return sum(self.weights[i] for i in rows)
+
+    def loss(self, rows):
+        order = sorted(rows)
+        return self.loss_of([self.y[i] for i in order], [self.weights[i] for i in order])
+
+    def mean(self, rows):
+        return sum(self.weights[i] * self.y[i] for i in rows) / self.weight(rows)
+
+    def is_pure(self, rows):
+        return len({self.y[i] for i in rows}) == 1
+
+    def allows(self, rows):
+        enough_rows = len(rows) >= self.min_samples_leaf
+        return enough_rows and self.weight(rows) >= self.min_weight_leaf
+
+    def candidates(self, rows):
+        """Every allowed split, lowest feature first, then lowest threshold."""
+        for feature in range(len(self.X[0])):
+            for below, above, left in self.cuts(rows, feature):
+                right = rows - left
+                if self.allows(left) and self.allows(right):
+                    loss = self.loss(left) + self.loss(right)
+                    yield Candidate(loss, feature, below, above, left)
+
+    def cuts(self, rows, feature):
+        """Cuts between distinct values, missing values on either side, or missing values alone."""
+        x = {i: self.X[i][feature] for i in rows}
+        missing = frozenset(i for i in rows if math.isnan(x[i]))
+        present = rows - missing
+        values = sorted({x[i] for i in present})
+        for below, above in pairwise(values):
+            left = frozenset(i for i in present if x[i] <= below)
+            yield below, above, left
+            if missing:
+                yield below, above, left | missing
+        if missing and present:
+            yield values[-1], math.nan, present
+
+
+def midpoint(below, above):
+    """The threshold between two finite neighbours: their midpoint, if it separates them."""
+    middle = float((Fraction(below) + Fraction(above)) / 2)
+    return middle if below <= middle < above else below

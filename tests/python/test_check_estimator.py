@@ -1,0 +1,18 @@
+"""scikit-learn's own checks of an estimator, none excused."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+
+@parametrize_with_checks(
+    [
+        DecisionTreeRegressor(),
+        DecisionTreeRegressor(max_depth=3, min_samples_split=5, n_jobs=1),
+        DecisionTreeRegressor(min_weight_fraction_leaf=0.05, n_jobs=2),
+        DecisionTreeClassifier(),
+        DecisionTreeClassifier(criterion="entropy", max_depth=4, n_jobs=1),
+        DecisionTreeClassifier(criterion="log_loss", min_impurity_decrease=0.001, n_jobs=2),
+    ]
+)
+def test_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
