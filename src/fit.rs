@@ -74,13 +74,7 @@ impl<X: Cell> Task<'_, X> {
         }
     }
 
-    fn classes(
-        &self,
-        codes: &[u32],
-        n_classes: usize,
-        weights: Option<&[f64]>,
-        impurity: Impurity,
-    ) -> Result<Tree> {
+    fn classes(&self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<Tree> {
         let n_rows = codes.len();
         match weights {
             None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec()),

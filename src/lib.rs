@@ -49,6 +49,7 @@ mod python;
 mod scan;
 mod search;
 mod split;
+mod steps;
 mod threads;
 mod tree;
 

@@ -1,7 +1,9 @@
 //! The slow, obvious twin of everything hot. Oracles of the property tests, for ever.
 
+// The integration tests have the same ones.
 #[path = "../tests/common/definition.rs"]
 pub(crate) mod definition;
+#[allow(dead_code, reason = "some of it serves the integration tests alone")]
 #[path = "../tests/common/draw.rs"]
 pub(crate) mod draw;
 

@@ -23,18 +23,18 @@ const TRANSPOSE_ROWS: usize = 4096;
 /// Ties in the high word up to this length are sorted by comparison.
 const SHORT_RUN: usize = 256;
 
-type Histograms = [[u32; BUCKETS]; DIGITS];
+type Histograms = [Box<[u32; BUCKETS]>; DIGITS];
 
 /// Buffers of one worker, allocated when first needed.
 struct Scratch {
     pairs: Vec<u64>,
     spare: Vec<u64>,
-    histograms: Box<Histograms>,
+    histograms: Histograms,
 }
 
 impl Scratch {
     fn new() -> Self {
-        Self { pairs: Vec::new(), spare: Vec::new(), histograms: Box::new([[0; BUCKETS]; DIGITS]) }
+        Self { pairs: Vec::new(), spare: Vec::new(), histograms: std::array::from_fn(|_| Box::new([0; BUCKETS])) }
     }
 }
 
@@ -121,7 +121,9 @@ fn sort_column<X: Cell, T: Copy>(
 
 /// Counts how often each digit has each value, all digits in one pass.
 fn count(keys: &[u32], histograms: &mut Histograms) {
-    histograms.iter_mut().for_each(|histogram| histogram.fill(0));
+    for histogram in histograms.iter_mut() {
+        histogram.fill(0);
+    }
     let [low, middle, high] = histograms;
     for &key in keys {
         low[bucket(key, 0)] += 1;
@@ -187,7 +189,9 @@ fn sort_ties<X: Cell>(pairs: &mut [u64], value: &impl Fn(u32) -> X) {
         } else {
             sort_long_run(run, scratch.get_or_insert_with(Scratch::new));
         }
-        run.iter_mut().for_each(|pair| *pair = high << 32 | *pair & 0xFFFF_FFFF);
+        for pair in run {
+            *pair = high << 32 | *pair & 0xFFFF_FFFF;
+        }
     }
 }
 

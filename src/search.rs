@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::criterion::Criterion;
-use crate::split::{Contest, Cut, Found, Split};
+use crate::split::{Cut, Found, Split, Tournament};
 
 /// The highest gain that any thread has found for a node.
 #[derive(Default)]
@@ -25,12 +25,12 @@ impl Incumbent {
 
 /// Picks the node's split from what its features found.
 pub(crate) struct Judge {
-    contest: Contest<(usize, Cut)>,
+    contest: Tournament<(usize, Cut)>,
 }
 
 impl Judge {
     pub fn new() -> Self {
-        Self { contest: Contest::new() }
+        Self { contest: Tournament::new() }
     }
 
     /// The split among the findings, which come in ascending order of their features.
@@ -42,7 +42,7 @@ impl Judge {
     ) -> Option<Split> {
         self.contest.restart(criterion.noise(node), 0.0);
         for (feature, found) in findings {
-            self.contest.offer(found.top, (feature, found.cut));
+            self.contest.enter(found.top, (feature, found.cut));
         }
         let (gain, (feature, cut)) = self.contest.winner()?;
         Some(Split { feature, gain, cut })

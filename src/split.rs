@@ -5,8 +5,9 @@
 //! highest gain, then take the first offer that comes within the tolerance of it. That depends on the gains alone, not
 //! on who was compared with whom, so threads and pruning can't change it.
 //!
-//! Where one thread scans the features in order, a later feature must instead beat the earlier ones by more than the
-//! tolerance: ties then end at the screen. The two rules differ only in such chains.
+//! That is the [`Tournament`]. Where one thread meets all the cuts in order, the [`Ladder`] does with less: a later cut must
+//! beat the leader by more than the tolerance. The two can differ only in such chains, and which of them decides about a
+//! node depends on the node alone.
 
 use std::ops::Range;
 
@@ -106,8 +107,24 @@ pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(us
     low
 }
 
-/// Finds the first offer whose gain ties with the highest one.
-pub(crate) struct Contest<C> {
+/// Where cuts are offered, with their gains. Gains are not negative.
+pub(crate) trait Contest {
+    /// Gains below this can't win any more.
+    fn bar(&self) -> f64;
+
+    /// This gain is to be had at a cut that is still to be offered: those that can't tie with it no longer matter.
+    fn raise(&mut self, gain: f64);
+
+    fn offer(&mut self, gain: f64, cut: Cut);
+}
+
+/// The least gain that ties with this one.
+fn near(gain: f64, noise: f64) -> f64 {
+    gain - (gain * TIE).max(noise)
+}
+
+/// Finds the first offer whose gain ties with the highest one, whoever else has been seen.
+pub(crate) struct Tournament<C> {
     /// Absolute tolerance for criteria whose gains carry more rounding than a share of themselves.
     noise: f64,
     floor: f64,
@@ -116,7 +133,7 @@ pub(crate) struct Contest<C> {
     records: Vec<(f64, C)>,
 }
 
-impl<C: Copy> Contest<C> {
+impl<C: Copy> Tournament<C> {
     pub fn new() -> Self {
         Self { noise: 0.0, floor: 0.0, records: Vec::new() }
     }
@@ -125,40 +142,17 @@ impl<C: Copy> Contest<C> {
     pub fn restart(&mut self, noise: f64, incumbent: f64) {
         self.noise = noise;
         // Twice: once because this contest's best may itself be only a tie of the incumbent, once for its own ties.
-        self.floor = self.near(self.near(incumbent));
+        self.floor = near(near(incumbent, noise), noise);
         self.records.clear();
     }
 
-    /// Starts anew; only gains that exceed `incumbent`, a gain of an earlier feature, by more than a tie will matter.
-    pub fn restart_after(&mut self, noise: f64, incumbent: Option<f64>) {
-        self.noise = noise;
-        self.floor = incumbent.map_or(0.0, |gain| gain + (gain * TIE).max(noise).max(f64::MIN_POSITIVE));
-        self.records.clear();
-    }
-
-    /// The least gain that ties with this one.
-    fn near(&self, gain: f64) -> f64 {
-        gain - (gain * TIE).max(self.noise)
-    }
-
-    /// Gains below this can be neither the best nor its tie.
-    #[inline]
-    pub fn bar(&self) -> f64 {
-        self.records.last().map_or(self.floor, |record| record.0.max(self.floor))
-    }
-
-    /// This gain is to be had: offers that can't tie with it no longer matter.
-    pub fn raise(&mut self, gain: f64) {
-        self.floor = self.floor.max(self.near(gain));
-    }
-
-    pub fn offer(&mut self, gain: f64, cut: C) {
+    pub fn enter(&mut self, gain: f64, cut: C) {
         if gain < self.floor {
             return;
         }
         match self.records.last() {
             Some(&(record, _)) if gain <= record => return,
-            Some(&(record, _)) if record < self.near(gain) => self.records.clear(),
+            Some(&(record, _)) if record < near(gain, self.noise) => self.records.clear(),
             _ => {}
         }
         self.records.push((gain, cut));
@@ -167,8 +161,62 @@ impl<C: Copy> Contest<C> {
     /// The highest gain and the first offer that ties with it.
     pub fn winner(&self) -> Option<(f64, C)> {
         let top = self.records.last()?.0;
-        let least = self.near(top);
+        let least = near(top, self.noise);
         self.records.iter().find(|record| record.0 >= least).map(|record| (top, record.1))
+    }
+}
+
+impl Contest for Tournament<Cut> {
+    #[inline]
+    fn bar(&self) -> f64 {
+        self.records.last().map_or(self.floor, |record| record.0.max(self.floor))
+    }
+
+    fn raise(&mut self, gain: f64) {
+        self.floor = self.floor.max(near(gain, self.noise));
+    }
+
+    fn offer(&mut self, gain: f64, cut: Cut) {
+        self.enter(gain, cut);
+    }
+}
+
+/// Takes the offers of all features in order; a later one must beat the leader by more than a tie.
+pub(crate) struct Ladder {
+    noise: f64,
+    bar: f64,
+    leader: Option<Split>,
+    /// The feature whose cuts are being offered.
+    pub feature: usize,
+}
+
+impl Ladder {
+    pub fn new(noise: f64) -> Self {
+        Self { noise, bar: 0.0, leader: None, feature: 0 }
+    }
+
+    pub fn leader(self) -> Option<Split> {
+        self.leader
+    }
+}
+
+impl Contest for Ladder {
+    #[inline(always)]
+    fn bar(&self) -> f64 {
+        self.bar
+    }
+
+    #[inline]
+    fn raise(&mut self, gain: f64) {
+        self.bar = self.bar.max(near(gain, self.noise));
+    }
+
+    #[inline]
+    fn offer(&mut self, gain: f64, cut: Cut) {
+        if gain >= self.bar {
+            self.leader = Some(Split { feature: self.feature, gain, cut });
+            self.bar = gain + (gain * TIE).max(self.noise).max(f64::MIN_POSITIVE);
+        }
     }
 }
 
@@ -197,9 +245,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn winner(gains: &[f64]) -> Option<usize> {
-        let mut contest = Contest::new();
+        let mut contest = Tournament::new();
         contest.restart(0.0, 0.0);
-        gains.iter().enumerate().for_each(|(i, &gain)| contest.offer(gain, i));
+        gains.iter().enumerate().for_each(|(i, &gain)| contest.enter(gain, i));
         contest.winner().map(|(_, i)| i)
     }
 
@@ -208,6 +256,21 @@ mod tests {
         assert_eq!(winner(&[1.0, 2.0, 2.0 + 1e-12, 2.0 - 1e-12]), Some(1));
         assert_eq!(winner(&[0.0, 0.0]), Some(0));
         assert_eq!(winner(&[]), None);
+    }
+
+    #[test]
+    fn the_ladder_keeps_the_first_of_ties() {
+        let climb = |gains: &[f64]| {
+            let mut ladder = Ladder::new(0.0);
+            for (feature, &gain) in gains.iter().enumerate() {
+                ladder.feature = feature;
+                ladder.offer(gain, Cut { n_left: 1, missing_left: false });
+            }
+            ladder.leader().map(|split| split.feature)
+        };
+        assert_eq!(climb(&[0.0, 0.0, 0.0]), Some(0));
+        assert_eq!(climb(&[1.0, 2.0, 2.0 + 1e-12, 1.5]), Some(1));
+        assert_eq!(climb(&[]), None);
     }
 
     #[test]
@@ -224,14 +287,14 @@ mod tests {
             let gains: Vec<f64> = steps.iter().map(|&k| 1.0 + f64::from(k) * 0.1 * TIE).collect();
             let incumbent = 1.0 + f64::from(other) * 0.1 * TIE;
             let top = gains.iter().copied().fold(0.0, f64::max);
-            let mut contest = Contest::new();
+            let mut contest = Tournament::new();
             contest.restart(0.0, incumbent);
-            for (i, &gain) in gains.iter().enumerate() {
-                if gain >= contest.bar() { contest.offer(gain, i); }
+            for (n_left, &gain) in gains.iter().enumerate() {
+                if gain >= contest.bar() { contest.offer(gain, Cut { n_left, missing_left: false }); }
             }
             // Where the feature can still win, it reports just what it would have reported alone.
             if top >= incumbent - incumbent * TIE {
-                prop_assert_eq!(contest.winner().map(|w| w.1), winner(&gains));
+                prop_assert_eq!(contest.winner().map(|w| w.1.n_left), winner(&gains));
             }
         }
 

@@ -118,12 +118,7 @@ impl Team {
     /// Does `work` to each item; one worker for each scratch, taking the next item when it is done with one.
     ///
     /// Which worker gets which item is left to chance: results must not depend on what a scratch holds.
-    pub fn each<T: Send, S: Send>(
-        &self,
-        items: &mut [T],
-        scratches: &mut [S],
-        work: impl Fn(&mut S, &mut T) + Sync,
-    ) {
+    pub fn each<T: Send, S: Send>(&self, items: &mut [T], scratches: &mut [S], work: impl Fn(&mut S, &mut T) + Sync) {
         let Some(pool) = self.pool.as_ref().filter(|_| items.len() > 1 && scratches.len() > 1) else {
             let scratch = &mut scratches[0];
             return items.iter_mut().for_each(|item| work(scratch, item));

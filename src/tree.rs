@@ -41,7 +41,7 @@ impl Node {
 
     #[inline]
     pub fn test(&self) -> Option<Test> {
-        (self.feature != LEAF).then(|| Test {
+        (self.feature != LEAF).then_some(Test {
             feature: self.feature & !MISSING_LEFT,
             threshold: self.threshold,
             missing_left: self.feature & MISSING_LEFT != 0,
@@ -155,7 +155,12 @@ impl Tree {
         let statistics = Statistics {
             values: arrays.values.to_vec(),
             impurity: arrays.impurity.to_vec(),
-            rows: arrays.rows.iter().map(|&rows| u32::try_from(rows)).collect::<std::result::Result<_, _>>().map_err(out_of_range)?,
+            rows: arrays
+                .rows
+                .iter()
+                .map(|&rows| u32::try_from(rows))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(out_of_range)?,
             weight: arrays.weight.map(<[f64]>::to_vec),
         };
         Self::new((0..n).map(node).collect::<Result<_>>()?, statistics, arrays.n_features, arrays.n_values)
@@ -255,7 +260,9 @@ impl Tree {
         }
         let total: f64 = if normalize { importances.iter().sum() } else { self.weight(0) };
         if total > 0.0 {
-            importances.iter_mut().for_each(|importance| *importance /= total);
+            for importance in &mut importances {
+                *importance /= total;
+            }
         }
         importances
     }

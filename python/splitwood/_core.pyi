@@ -8,6 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Tree", "__version__", "available_threads", "fit_classifier", "fit_regressor"]
+
 __version__: str
 
 def available_threads() -> int:
@@ -20,8 +22,8 @@ def fit_regressor(
     *,
     criterion: str,
     max_depth: int | None,
-    min_samples_split: int | float,
-    min_samples_leaf: int | float,
+    min_samples_split: float,
+    min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
     n_jobs: int | None,
@@ -36,8 +38,8 @@ def fit_classifier(
     *,
     criterion: str,
     max_depth: int | None,
-    min_samples_split: int | float,
-    min_samples_leaf: int | float,
+    min_samples_split: float,
+    min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
     n_jobs: int | None,

@@ -7,8 +7,9 @@
 //! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
 
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Sample, Summary, least_weight};
-use crate::split::{Contest, Cut};
+use super::{Criterion, Cuts, Sample, Weighted, least_weight};
+use crate::split::Contest;
+use crate::steps::Steps;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Impurity {
@@ -18,11 +19,62 @@ pub(crate) enum Impurity {
 
 /// Class trees over codes with (`Weighted<u32>`) or without (`u32`) weights.
 pub(crate) struct Classes<T> {
-    n_classes: usize,
+    n_values: usize,
     impurity: Impurity,
     /// x · ln x for x = 0, 1, …: entropy of unweighted rows needs no logarithm while it screens.
     x_ln_x: Vec<f64>,
     sample: std::marker::PhantomData<T>,
+}
+
+/// A row's class and its weight on the node's grid.
+pub(crate) trait ClassStep: Copy + Default + Send + Sync {
+    fn new(class: u32, weight: i64) -> Self;
+    fn class(self) -> usize;
+    fn units(self) -> i64;
+}
+
+/// Of weight one.
+impl ClassStep for u32 {
+    #[inline(always)]
+    fn new(class: u32, _: i64) -> Self {
+        class
+    }
+    #[inline(always)]
+    fn class(self) -> usize {
+        self as usize
+    }
+    #[inline(always)]
+    fn units(self) -> i64 {
+        1
+    }
+}
+
+impl ClassStep for (u32, i64) {
+    #[inline(always)]
+    fn new(class: u32, weight: i64) -> Self {
+        (class, weight)
+    }
+    #[inline(always)]
+    fn class(self) -> usize {
+        self.0 as usize
+    }
+    #[inline(always)]
+    fn units(self) -> i64 {
+        self.1
+    }
+}
+
+/// A class code with or without a weight, and the step that goes with it.
+pub(crate) trait ClassSample: Sample<u32> {
+    type Step: ClassStep;
+}
+
+impl ClassSample for u32 {
+    type Step = u32;
+}
+
+impl ClassSample for Weighted<u32> {
+    type Step = (u32, i64);
 }
 
 /// Weight of each class on the node's grid.
@@ -43,11 +95,11 @@ impl Node {
     }
 }
 
-impl<T: Sample<u32>> Classes<T> {
+impl<T: ClassSample> Classes<T> {
     pub fn new(impurity: Impurity, n_classes: usize, n_rows: usize) -> Self {
-        let counts = if impurity == Impurity::Entropy && !T::WEIGHTED { 0..=n_rows } else { 1..=0 };
-        let x_ln_x = counts.map(|x| x_ln_x(x as f64)).collect();
-        Self { n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
+        let n_entries = if impurity == Impurity::Entropy && !T::WEIGHTED { n_rows + 1 } else { 0 };
+        let x_ln_x = (0..n_entries).map(|x| x_ln_x(x as f64)).collect();
+        Self { n_values: n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
     }
 
     /// The convex function whose sum over the classes of a child, less its value for the whole child in the case of the
@@ -100,8 +152,9 @@ fn x_ln_x(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * libm::log(x) }
 }
 
-impl<T: Sample<u32>> Criterion for Classes<T> {
+impl<T: ClassSample> Criterion for Classes<T> {
     type Item = T;
+    type Step = T::Step;
     type Node = Node;
     /// Weight of each class on the left.
     type Scratch = Vec<i64>;
@@ -115,7 +168,7 @@ impl<T: Sample<u32>> Criterion for Classes<T> {
         } else {
             Grid::ONE
         };
-        let mut counts = vec![0; self.n_classes].into_boxed_slice();
+        let mut counts = vec![0; self.n_values].into_boxed_slice();
         for item in items {
             counts[item.y() as usize] += grid.put(item.weight());
         }
@@ -126,44 +179,58 @@ impl<T: Sample<u32>> Criterion for Classes<T> {
         node.counts.iter().filter(|&&count| count > 0).count() <= 1
     }
 
-    fn summary(&self, node: &Node) -> Summary {
-        let impurity = match self.impurity {
+    fn rows(&self, node: &Node) -> usize {
+        node.rows
+    }
+
+    fn weight(&self, node: &Node) -> f64 {
+        node.weight()
+    }
+
+    fn impurity(&self, node: &Node) -> f64 {
+        let impurity: f64 = match self.impurity {
             Impurity::Gini => node.shares().map(|share| share * (1.0 - share)).sum(),
             // scikit-learn reports bits.
             Impurity::Entropy => -node.shares().map(x_ln_x).sum::<f64>() / std::f64::consts::LN_2,
         };
-        Summary { rows: node.rows, weight: node.weight(), impurity: impurity.max(0.0) }
+        impurity.max(0.0)
     }
 
     fn n_values(&self) -> usize {
-        self.n_classes
+        self.n_values
     }
 
     fn write_value(&self, node: &Node, values: &mut Vec<f64>) {
         values.extend(node.shares());
     }
 
-    fn sweep<F: Fn(usize, usize) -> bool>(
+    fn step(&self, node: &Node, item: T) -> T::Step {
+        T::Step::new(item.y(), node.grid.put(item.weight()))
+    }
+
+    fn sweep<P: Steps<Step = T::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Node,
-        items: &[T],
+        steps: &P,
         cuts: &Cuts<F>,
-        contest: &mut Contest<Cut>,
+        contest: &mut O,
         left: &mut Vec<i64>,
     ) {
         left.clear();
-        left.resize(self.n_classes, 0);
+        left.resize(self.n_values, 0);
         let min_weight = least_weight::<u32, T>(cuts.min_weight);
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= min_weight;
         let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
         let whole = self.part(all, node.total);
         // Each step rounds both running sums a few times.
-        let slack = (all + self.convex(node.total)) / if self.impurity == Impurity::Gini { node.total as f64 } else { 1.0 }
-            * (items.len() + 16) as f64
+        let slack = (all + self.convex(node.total))
+            / if self.impurity == Impurity::Gini { node.total as f64 } else { 1.0 }
+            * (steps.len() + 16) as f64
             * f64::EPSILON;
         let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
-        for (place, item) in items[..cuts.last].iter().enumerate() {
-            let (class, step) = (item.y() as usize, node.grid.put(item.weight()));
+        for place in 0..cuts.last {
+            let step = steps.at(place);
+            let (class, step) = (step.class(), step.units());
             let (l, r) = (left[class], node.counts[class] - left[class]);
             left_sum += self.convex(l + step) - self.convex(l);
             right_sum += self.convex(r - step) - self.convex(r);

@@ -33,6 +33,15 @@ impl Grid {
     }
 }
 
+/// The nearest float. The same as `as f64`, in steps that every level of instructions has for vectors: both halves are put
+/// into the low bits of floats of a known exponent, 2^52 for the low one and 2^84 for the high one.
+#[inline(always)]
+pub(super) fn to_f64(x: i64) -> f64 {
+    let low = f64::from_bits(x as u64 & 0xFFFF_FFFF | 0x4330_0000_0000_0000);
+    let high = f64::from_bits(x as u64 >> 32 ^ 0x4530_0000_8000_0000);
+    (high - f64::from_bits(0x4530_0000_8010_0000)) + low
+}
+
 /// 2 to this power, within the range of normal numbers.
 fn exp2(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
@@ -68,6 +77,13 @@ mod tests {
             for &value in &values {
                 prop_assert_eq!(grid.put(value as f64) as f64 * grid.unit, value as f64);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn conversion_rounds_once(x in any::<i64>(), shift in 0..64u32) {
+            prop_assert_eq!(to_f64(x >> shift), (x >> shift) as f64);
         }
     }
 

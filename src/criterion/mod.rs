@@ -11,19 +11,14 @@ pub(crate) mod squared;
 mod tests;
 
 use crate::split::{Contest, Cut, partition_point};
-
-/// What the tree records of a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Summary {
-    pub rows: usize,
-    pub weight: f64,
-    pub impurity: f64,
-}
+use crate::steps::Steps;
 
 /// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
 pub(crate) trait Criterion: Sync {
     /// What a column carries for each row.
     type Item: Copy + Default + Send + Sync;
+    /// What a row adds to the sums of a sweep, on the node's grids.
+    type Step: Copy + Default + Send + Sync;
     /// What a node's sweeps and its statistics need to know of its targets.
     type Node: Send + Sync;
     /// Buffers of a sweep, reused from feature to feature.
@@ -38,7 +33,12 @@ pub(crate) trait Criterion: Sync {
     /// True if all targets are equal: there is nothing to gain.
     fn is_pure(&self, node: &Self::Node) -> bool;
 
-    fn summary(&self, node: &Self::Node) -> Summary;
+    fn rows(&self, node: &Self::Node) -> usize;
+
+    fn weight(&self, node: &Self::Node) -> f64;
+
+    /// The loss of a node, averaged over its weight.
+    fn impurity(&self, node: &Self::Node) -> f64;
 
     /// Numbers that a leaf with these targets predicts.
     fn n_values(&self) -> usize;
@@ -46,13 +46,16 @@ pub(crate) trait Criterion: Sync {
     /// Appends the `n_values` numbers that this node predicts.
     fn write_value(&self, node: &Self::Node, values: &mut Vec<f64>);
 
-    /// Offers the cuts of `items`, in this order, that could win the contest; gains are in units of the node.
-    fn sweep<F: Fn(usize, usize) -> bool>(
+    /// What this row adds to the node's sums.
+    fn step(&self, node: &Self::Node, item: Self::Item) -> Self::Step;
+
+    /// Offers the cuts of the rows, in the order of `steps`, that could win the contest; gains are in units of the node.
+    fn sweep<P: Steps<Step = Self::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Self::Node,
-        items: &[Self::Item],
+        steps: &P,
         cuts: &Cuts<F>,
-        contest: &mut Contest<Cut>,
+        contest: &mut O,
         scratch: &mut Self::Scratch,
     );
 

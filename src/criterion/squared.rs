@@ -12,22 +12,17 @@
 //!
 //! Cost: O(rows) a feature; about 1 % of the blocks are looked into in large nodes, a sixth over an unlimited tree.
 
+mod sweep;
+
+use self::sweep::{Screen, Sweep};
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Sample, Summary, least_weight};
+use super::{Criterion, Cuts, Sample, Weighted, least_weight};
 use crate::instructions::{Kernel, dispatch};
-use crate::split::{Contest, Cut};
-
-/// Rows whose prefix sums are looked at together.
-const BLOCK: usize = 32;
-
-/// Nodes from this size on skip blocks.
-const LARGE: usize = 8 * BLOCK;
+use crate::split::Contest;
+use crate::steps::Steps;
 
 /// Up to this many rows of weight one, products of two sums stay below 2^63: rows² · 2^51.
 const FITS_64_BITS: usize = 45;
-
-/// The screens compute in f64, with relative errors of a few 2^-53.
-const SCREEN_SLACK: f64 = 1e-12;
 
 /// What a leaf reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,18 +63,48 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// A single row: nothing to sum up, and never swept.
+    fn of_one<T: Sample<f64>>(item: T) -> Self {
+        let weights = if T::WEIGHTED { Grid::new(item.weight(), item.weight()) } else { Grid::ONE };
+        Self {
+            rows: 1,
+            lowest: item.y(),
+            highest: item.y(),
+            values: Grid::ONE,
+            weights,
+            total: Sums { value: 0, weight: weights.put(item.weight()) },
+            largest_step: 0.0,
+            screen: Screen::default(),
+            mean: item.y(),
+            impurity: 0.0,
+        }
+    }
+
     fn weight(&self) -> f64 {
         self.total.weight as f64 * self.weights.unit
+    }
+
+    /// The gain of a cut, exact but for three roundings, and the same if left and right change places.
+    fn gain(&self, n_left: usize, sums: Sums, fits_64_bits: bool) -> f64 {
+        let total = self.total;
+        let few_rows = n_left.min(self.rows - n_left);
+        let d = if fits_64_bits {
+            let d = total.weight * sums.value - sums.weight * total.value;
+            // Each row was rounded to a unit: means closer than that are equal.
+            if d.unsigned_abs() <= total.weight as u64 * few_rows as u64 { 0.0 } else { d as f64 }
+        } else {
+            let (value, weight) = (i128::from(sums.value), i128::from(sums.weight));
+            let d = i128::from(total.weight) * value - weight * i128::from(total.value);
+            if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 { 0.0 } else { d as f64 }
+        };
+        d * d / (sums.weight as f64 * (total.weight - sums.weight) as f64)
     }
 
     /// Share of class 1 and its complement, each rounded once.
     fn shares(&self) -> [f64; 2] {
         let total = self.weight();
-        let ones = if self.lowest == self.highest {
-            self.lowest * total
-        } else {
-            self.total.value as f64 * self.values.unit
-        };
+        let ones =
+            if self.lowest == self.highest { self.lowest * total } else { self.total.value as f64 * self.values.unit };
         [(total - ones) / total, ones / total]
     }
 }
@@ -98,18 +123,49 @@ impl Sums {
     }
 }
 
-/// Sums before and including each row of a block.
-#[derive(Default)]
-struct Prefixes {
-    values: [i64; BLOCK],
-    weights: [i64; BLOCK],
+/// What a row adds to the sums.
+pub(crate) trait SumStep: Copy + Default + Send + Sync {
+    const WEIGHTED: bool;
+    fn new(sums: Sums) -> Self;
+    fn sums(self) -> Sums;
 }
 
-impl Prefixes {
+/// Of weight one.
+impl SumStep for i64 {
+    const WEIGHTED: bool = false;
     #[inline(always)]
-    fn at(&self, i: usize) -> Sums {
-        Sums { value: self.values[i], weight: self.weights[i] }
+    fn new(sums: Sums) -> Self {
+        sums.value
     }
+    #[inline(always)]
+    fn sums(self) -> Sums {
+        Sums { value: self, weight: 1 }
+    }
+}
+
+impl SumStep for Sums {
+    const WEIGHTED: bool = true;
+    #[inline(always)]
+    fn new(sums: Sums) -> Self {
+        sums
+    }
+    #[inline(always)]
+    fn sums(self) -> Sums {
+        self
+    }
+}
+
+/// A value with or without a weight, and the step that goes with it.
+pub(crate) trait ValueSample: Sample<f64> {
+    type Step: SumStep;
+}
+
+impl ValueSample for f64 {
+    type Step = i64;
+}
+
+impl ValueSample for Weighted<f64> {
+    type Step = Sums;
 }
 
 /// The node's grids, and how a row is put on them.
@@ -159,34 +215,47 @@ fn sum_in_lanes<T: Copy>(items: &[T], term: impl Fn(T) -> f64) -> f64 {
     for (lane, &item) in lanes.iter_mut().zip(rest) {
         *lane += term(item);
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
+    let [mut quarter, other] = [[lanes[0], lanes[1], lanes[2], lanes[3]], [lanes[4], lanes[5], lanes[6], lanes[7]]];
+    quarter.iter_mut().zip(other).for_each(|(lane, other)| *lane += other);
+    (quarter[0] + quarter[2]) + (quarter[1] + quarter[3])
 }
 
-impl<T: Sample<f64>> Criterion for SquaredError<T> {
+impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
+    type Step = T::Step;
     type Node = Node;
     /// Sums at the end of each block.
     type Scratch = Vec<Sums>;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> Node {
-        dispatch(Describe(items))
+        match items {
+            // Half of all nodes are leaves of one row.
+            &[item] => Node::of_one(item),
+            _ => dispatch(Describe(items)),
+        }
     }
 
     fn is_pure(&self, node: &Node) -> bool {
         node.lowest == node.highest
     }
 
-    fn summary(&self, node: &Node) -> Summary {
-        let impurity = match self.report {
+    fn rows(&self, node: &Node) -> usize {
+        node.rows
+    }
+
+    fn weight(&self, node: &Node) -> f64 {
+        node.weight()
+    }
+
+    fn impurity(&self, node: &Node) -> f64 {
+        match self.report {
             Report::Mean => node.impurity,
             Report::TwoClasses => {
                 let [zeros, ones] = node.shares();
                 2.0 * zeros * ones
             }
-        };
-        Summary { rows: node.rows, weight: node.weight(), impurity }
+        }
     }
 
     fn n_values(&self) -> usize {
@@ -203,20 +272,23 @@ impl<T: Sample<f64>> Criterion for SquaredError<T> {
         }
     }
 
-    fn sweep<F: Fn(usize, usize) -> bool>(
+    #[inline(always)]
+    fn step(&self, node: &Node, item: T) -> T::Step {
+        let scale = Scale { lowest: node.lowest, values: node.values, weights: node.weights };
+        T::Step::new(scale.put(item))
+    }
+
+    fn sweep<P: Steps<Step = T::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Node,
-        items: &[T],
+        steps: &P,
         cuts: &Cuts<F>,
-        contest: &mut Contest<Cut>,
+        contest: &mut O,
         edges: &mut Vec<Sums>,
     ) {
-        let mut sweep = Sweep::new(node, items, cuts, contest);
-        if items.len() <= BLOCK {
-            sweep.one_by_one();
-        } else {
-            dispatch(Walk { sweep, edges });
-        }
+        let min_weight = least_weight::<f64, T>(cuts.min_weight);
+        let fits_64_bits = !T::WEIGHTED && steps.len() <= FITS_64_BITS;
+        Sweep { node, steps, cuts, contest, min_weight, fits_64_bits, screen: node.screen }.walk(edges);
     }
 
     fn noise(&self, _: &Node) -> f64 {
@@ -229,6 +301,26 @@ impl<T: Sample<f64>> Criterion for SquaredError<T> {
     }
 }
 
+/// Least and greatest of some numbers, none of them NaN; in lanes, so that the compiler can use vectors.
+#[inline(always)]
+fn extremes<T: Copy>(items: &[T], number: impl Fn(T) -> f64) -> (f64, f64) {
+    let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
+    let (chunks, rest) = items.as_chunks::<8>();
+    for chunk in chunks {
+        for (lane, &item) in low.iter_mut().zip(chunk) {
+            *lane = lane.min(number(item));
+        }
+        for (lane, &item) in high.iter_mut().zip(chunk) {
+            *lane = lane.max(number(item));
+        }
+    }
+    let mut ends = (low[0], high[0]);
+    if !chunks.is_empty() {
+        ends = (low.into_iter().fold(low[0], f64::min), high.into_iter().fold(high[0], f64::max));
+    }
+    rest.iter().fold(ends, |(low, high), &item| (low.min(number(item)), high.max(number(item))))
+}
+
 /// Describes the targets of a node, compiled for each level of instructions.
 struct Describe<'a, T>(&'a [T]);
 
@@ -237,13 +329,9 @@ impl<T: Sample<f64>> Kernel for Describe<'_, T> {
     #[inline(always)]
     fn run(self) -> Node {
         let items = self.0;
-        let fold = |pick: fn(f64, f64) -> f64, start: f64| items.iter().fold(start, |acc, item| pick(acc, item.y()));
-        let least = |a: f64, b: f64| if b < a { b } else { a };
-        let most = |a: f64, b: f64| if b > a { b } else { a };
-        let (lowest, highest) = (fold(least, f64::INFINITY), fold(most, f64::NEG_INFINITY));
+        let (lowest, highest) = extremes(items, T::y);
         let (heaviest, weight) = if T::WEIGHTED {
-            let heaviest = items.iter().fold(0.0, |acc, item| most(acc, item.weight()));
-            (heaviest, sum_in_lanes(items, T::weight))
+            (extremes(items, T::weight).1, sum_in_lanes(items, T::weight))
         } else {
             (1.0, items.len() as f64)
         };
@@ -260,7 +348,6 @@ impl<T: Sample<f64>> Kernel for Describe<'_, T> {
             let deviation = item.y() - mean;
             item.weight() * (deviation * deviation)
         });
-        let (sum, units) = (total.value as f64, total.weight as f64);
         Node {
             rows: items.len(),
             lowest,
@@ -269,262 +356,9 @@ impl<T: Sample<f64>> Kernel for Describe<'_, T> {
             weights: scale.weights,
             total,
             largest_step: heaviest * range / scale.values.unit + 1.0,
-            screen: Screen {
-                mean: sum / units,
-                weight: units,
-                slack: sum * f64::EPSILON * 4.0,
-                scale: (1.0 - SCREEN_SLACK) / (units * units),
-                bar: 0.0,
-            },
+            screen: Screen::new(total),
             mean,
             impurity: squares / weight,
         }
-    }
-}
-
-/// One walk over the targets in a feature's order.
-struct Sweep<'a, T, F> {
-    node: &'a Node,
-    scale: Scale,
-    items: &'a [T],
-    cuts: &'a Cuts<F>,
-    contest: &'a mut Contest<Cut>,
-    min_weight: f64,
-    screen: Screen,
-}
-
-/// The walk itself, compiled for each level of instructions.
-struct Walk<'a, T, F> {
-    sweep: Sweep<'a, T, F>,
-    edges: &'a mut Vec<Sums>,
-}
-
-impl<T: Sample<f64>, F: Fn(usize, usize) -> bool> Kernel for Walk<'_, T, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(mut self) {
-        if self.sweep.items.len() < LARGE {
-            self.sweep.all_blocks();
-        } else {
-            self.sweep.promising_blocks(self.edges);
-        }
-    }
-}
-
-/// The test that most positions fail, in f64 and never too strict.
-#[derive(Clone, Copy)]
-pub(crate) struct Screen {
-    /// S / W.
-    mean: f64,
-    /// W.
-    weight: f64,
-    /// bound on the error of s − w · mean.
-    slack: f64,
-    /// 1 / W², rounded down.
-    scale: f64,
-    /// The contest's bar times that.
-    bar: f64,
-}
-
-impl Screen {
-    /// |s − w · S/W|, rounded up.
-    #[inline(always)]
-    fn deviation(&self, sums: Sums) -> f64 {
-        (sums.value as f64 - sums.weight as f64 * self.mean).abs() + self.slack
-    }
-
-    /// w · (W − w).
-    #[inline(always)]
-    fn balance(&self, sums: Sums) -> f64 {
-        let weight = sums.weight as f64;
-        weight * (self.weight - weight)
-    }
-
-    #[inline(always)]
-    fn passes(&self, sums: Sums) -> bool {
-        let deviation = self.deviation(sums);
-        deviation * deviation >= self.bar * self.balance(sums)
-    }
-}
-
-impl<'a, T: Sample<f64>, F: Fn(usize, usize) -> bool> Sweep<'a, T, F> {
-    fn new(node: &'a Node, items: &'a [T], cuts: &'a Cuts<F>, contest: &'a mut Contest<Cut>) -> Self {
-        let scale = Scale { lowest: node.lowest, values: node.values, weights: node.weights };
-        let min_weight = least_weight::<f64, T>(cuts.min_weight);
-        let mut sweep = Self { node, scale, items, cuts, contest, min_weight, screen: node.screen };
-        sweep.renew_bar();
-        sweep
-    }
-
-    fn renew_bar(&mut self) {
-        self.screen.bar = self.contest.bar() * self.screen.scale;
-    }
-
-    /// Every position in turn: what pays for a single block or less.
-    #[inline(never)]
-    fn one_by_one(&mut self) {
-        let mut sums = Sums::default();
-        for (i, &item) in self.items[..self.items.len() - 1].iter().enumerate() {
-            sums = sums.plus(self.scale.put(item));
-            if self.screen.passes(sums) {
-                self.offer(i + 1, sums);
-            }
-        }
-    }
-
-    /// Offers a position that has passed the screen.
-    #[inline(always)]
-    fn offer(&mut self, n_left: usize, sums: Sums) {
-        let gain = self.gain(n_left, sums);
-        if gain >= self.contest.bar() && self.cuts.allow(n_left) && self.heavy_enough(sums) {
-            self.contest.offer(gain, self.cuts.cut(n_left));
-            self.renew_bar();
-        }
-    }
-
-    /// The gain of a cut, exact but for three roundings, and the same if left and right change places.
-    fn gain(&self, n_left: usize, sums: Sums) -> f64 {
-        let total = self.node.total;
-        let few_rows = n_left.min(self.items.len() - n_left);
-        let d = if !T::WEIGHTED && self.items.len() <= FITS_64_BITS {
-            let d = total.weight * sums.value - sums.weight * total.value;
-            // Each row was rounded to a unit: means closer than that are equal.
-            if d.unsigned_abs() <= total.weight as u64 * few_rows as u64 { 0.0 } else { d as f64 }
-        } else {
-            let (value, weight) = (i128::from(sums.value), i128::from(sums.weight));
-            let d = i128::from(total.weight) * value - weight * i128::from(total.value);
-            if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 { 0.0 } else { d as f64 }
-        };
-        d * d / (sums.weight as f64 * (total.weight - sums.weight) as f64)
-    }
-
-    fn heavy_enough(&self, sums: Sums) -> bool {
-        let left = sums.weight as f64 * self.node.weights.unit;
-        let right = (self.node.total.weight - sums.weight) as f64 * self.node.weights.unit;
-        left >= self.min_weight && right >= self.min_weight
-    }
-
-    #[inline(always)]
-    fn all_blocks(&mut self) {
-        let items = self.items;
-        let mut before = Sums::default();
-        for (block, chunk) in items.chunks(BLOCK).enumerate() {
-            before = self.look_into(block * BLOCK, chunk, before);
-        }
-    }
-
-    /// Offers the block's positions that pass the screen; returns the sums at its end.
-    ///
-    /// Three plain loops, so that the compiler can use vectors for the first and the last: put the rows on the grids, sum
-    /// them up, screen the sums.
-    #[inline(always)]
-    fn look_into(&mut self, start: usize, chunk: &[T], before: Sums) -> Sums {
-        let mut sums = Prefixes::default();
-        for (i, &item) in chunk.iter().enumerate() {
-            let put = self.scale.put(item);
-            (sums.values[i], sums.weights[i]) = (put.value, put.weight);
-        }
-        let mut end = before;
-        for i in 0..chunk.len() {
-            end = end.plus(sums.at(i));
-            (sums.values[i], sums.weights[i]) = (end.value, end.weight);
-        }
-        let screen = self.screen;
-        if (0..chunk.len()).fold(false, |any, i| any | screen.passes(sums.at(i))) {
-            self.offer_survivors(start, chunk.len(), &sums);
-        }
-        end
-    }
-
-    /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
-    #[inline(never)]
-    fn offer_survivors(&mut self, start: usize, len: usize, sums: &Prefixes) {
-        let len = len.min(self.items.len() - 1 - start);
-        let mut best = (None, self.screen.bar);
-        for i in 0..len {
-            let (deviation, balance) = (self.screen.deviation(sums.at(i)), self.screen.balance(sums.at(i)));
-            if deviation * deviation > best.1 * balance {
-                best = (Some(i), deviation * deviation / balance);
-            }
-        }
-        if let Some(i) = best.0
-            && self.cuts.allow(start + i + 1)
-            && self.heavy_enough(sums.at(i))
-        {
-            self.contest.raise(self.gain(start + i + 1, sums.at(i)));
-            self.renew_bar();
-        }
-        for i in 0..len {
-            if self.screen.passes(sums.at(i)) {
-                self.offer(start + i + 1, sums.at(i));
-            }
-        }
-    }
-
-    /// Sums the blocks, lets the best block edge set the bar, and looks into the blocks that could pass it.
-    #[inline(always)]
-    fn promising_blocks(&mut self, edges: &mut Vec<Sums>) {
-        edges.clear();
-        let mut end = Sums::default();
-        for chunk in self.items.chunks(BLOCK) {
-            end = end.plus(self.scale.sum(chunk));
-            edges.push(end);
-        }
-        self.seed(edges);
-        // A quarter of a block's range: prefix sums inside a block leave the line between its edges by no more.
-        let reach = 0.25 * BLOCK as f64 * self.node.largest_step;
-        let mut before = Sums::default();
-        for (block, &after) in edges.iter().enumerate() {
-            let start = block * BLOCK;
-            let end = (start + BLOCK).min(self.items.len());
-            if self.could_win(before, after, reach) && self.has_cut(start, end) {
-                let items = self.items;
-                self.look_into(start, &items[start..end], before);
-            }
-            before = after;
-        }
-    }
-
-    /// Whether a position after `before` and up to `after` could pass the screen: `w · (W − w)` is concave, so it is
-    /// least at an edge, and the prefix sum is bounded. The outermost blocks, where `w · (W − w)` is 0, always could.
-    #[inline(always)]
-    fn could_win(&self, before: Sums, after: Sums, reach: f64) -> bool {
-        let deviation = self.screen.deviation(before).max(self.screen.deviation(after)) + reach;
-        let balance = self.screen.balance(before).min(self.screen.balance(after));
-        deviation * deviation >= self.screen.bar * balance
-    }
-
-    /// Whether any of the positions `start + 1 ..= end` is allowed.
-    fn has_cut(&self, start: usize, end: usize) -> bool {
-        let last = end.min(self.items.len() - 1);
-        start < self.cuts.last && end >= self.cuts.first && !(self.cuts.same)(start, last)
-    }
-
-    /// Raises the bar to the gain at the best block edge or, if that would part equal values, next to it.
-    #[inline(always)]
-    fn seed(&mut self, edges: &[Sums]) {
-        let (mut best, mut best_gain) = (None, self.screen.bar);
-        for (block, &edge) in edges[..edges.len() - 1].iter().enumerate() {
-            let deviation = self.screen.deviation(edge);
-            if deviation * deviation > best_gain * self.screen.balance(edge) {
-                best_gain = deviation * deviation / self.screen.balance(edge);
-                best = Some((block + 1) * BLOCK);
-            }
-        }
-        let Some(edge) = best else { return };
-        let (start, end) = self.cuts.run_around(edge, self.items.len());
-        // `start` is `edge` itself if the values before and after it differ.
-        let near = if start == edge { [edge, edge] } else { [start, end] };
-        for n_left in near {
-            if n_left > 0 && n_left < self.items.len() && self.cuts.allow(n_left) {
-                let full = n_left / BLOCK;
-                let base = if full == 0 { Sums::default() } else { edges[full - 1] };
-                let sums = base.plus(self.scale.sum(&self.items[full * BLOCK..n_left]));
-                if self.heavy_enough(sums) {
-                    self.contest.raise(self.gain(n_left, sums));
-                }
-            }
-        }
-        self.renew_bar();
     }
 }

@@ -1,1 +1,237 @@
-//! Every criterion against its naive twin.
+//! Every criterion against its naive twin: all allowed cuts of a range, each with its loss from the definition.
+
+mod range;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use self::range::{Offer, Range, Recipe, Twin, recipes};
+use super::Weighted;
+use super::classes::{Classes, Impurity};
+use super::squared::{Report, SquaredError};
+use crate::naive::ExactGain;
+use crate::naive::definition::{self, Definition, Row, lowest, total_weight};
+use crate::naive::draw::{Values, Weights, draw_classes};
+use crate::split::{Cut, Found};
+
+/// Rounding of a gain that is not small beside its node's loss.
+const RELATIVE: f64 = 1e-9;
+
+fn check<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestCaseResult {
+    let node = range.describe(criterion);
+    let offers = range.offers(definition);
+    check_summary(criterion, &node, definition, range)?;
+    let found = range.find(criterion, &node, 0.0);
+    let Some(found) = found else {
+        let missed = offers
+            .iter()
+            .find(|offer| range.allows(offer, RELATIVE) && offer.lighter > definition::least_seen(&range.rows));
+        prop_assert!(missed.is_none(), "no cut found, but {:?}", missed.map(|offer| offer.cut));
+        return Ok(());
+    };
+    check_gain(criterion, &node, range, found, &offers, definition.blur(&range.rows))?;
+    check_twins(range, &offers, found.cut)?;
+    check_rivals(criterion, &node, range, found)
+}
+
+fn check_summary<C: Twin>(criterion: &C, node: &C::Node, definition: Definition, range: &Range) -> TestCaseResult {
+    let rows = &range.rows;
+    let (weight, impurity) = (total_weight(rows), definition.loss(rows) / total_weight(rows));
+    prop_assert_eq!(criterion.rows(node), rows.len());
+    let found = criterion.weight(node);
+    prop_assert!((found - weight).abs() <= weight * 1e-12, "weight {found} for {weight}");
+    // The reported mean is a number of 53 bits: deviations from it are off by its rounding.
+    let rounding = (lowest(rows).abs() * f64::EPSILON).powi(2);
+    let blur = definition.blur(rows) / weight + rounding;
+    let found = criterion.impurity(node);
+    prop_assert!((found - impurity).abs() <= RELATIVE * impurity + blur, "impurity {found} for {impurity}");
+    let mut values = Vec::new();
+    criterion.write_value(node, &mut values);
+    prop_assert_eq!(values.len(), criterion.n_values());
+    let scale = definition::range(rows) + lowest(rows).abs();
+    for (value, expected) in values.iter().zip(definition.value(rows, values.len())) {
+        prop_assert!((value - expected).abs() <= 1e-12 * scale, "value {value} for {expected}");
+    }
+    Ok(())
+}
+
+/// The cut that was found is allowed and the best one, and its gain is what the criterion says.
+fn check_gain<C: Twin>(
+    criterion: &C,
+    node: &C::Node,
+    range: &Range,
+    found: Found,
+    offers: &[Offer],
+    blur: f64,
+) -> TestCaseResult {
+    let chosen = offers.iter().find(|offer| offer.cut == found.cut && range.allows(offer, -RELATIVE));
+    prop_assert!(chosen.is_some(), "{:?} is not allowed", found.cut);
+    let gain = chosen.map_or(f64::NAN, |offer| offer.gain);
+    let clear = offers.iter().filter(|offer| range.allows(offer, RELATIVE));
+    let best = clear.map(|offer| offer.gain).fold(0.0, f64::max);
+    prop_assert!(gain >= best - (RELATIVE * best + blur), "{found:?} gains {gain}, the best {best}");
+    let claimed = criterion.loss_decrease(node, found.top);
+    prop_assert!((claimed - gain).abs() <= RELATIVE * gain + blur, "{found:?} claims {claimed}, gains {gain}");
+    Ok(())
+}
+
+/// No earlier cut has the same rows on its sides, but for their order: such gains are equal, and ties go to the first.
+fn check_twins(range: &Range, offers: &[Offer], chosen: Cut) -> TestCaseResult {
+    let sorted_sides = |cut: Cut| {
+        let mut sides = range.sides(cut);
+        for side in &mut sides {
+            side.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        }
+        sides.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        sides
+    };
+    let twin = sorted_sides(chosen);
+    let sizes = [chosen.n_left, range.rows.len() - chosen.n_left];
+    let first = offers.iter().find(|offer| {
+        sizes.contains(&offer.cut.n_left) && range.allows(offer, RELATIVE) && sorted_sides(offer.cut) == twin
+    });
+    prop_assert!(first.is_none_or(|first| first.cut == chosen), "{chosen:?} ties with an earlier cut");
+    Ok(())
+}
+
+/// What other features have found changes nothing unless it is better.
+fn check_rivals<C: Twin>(criterion: &C, node: &C::Node, range: &Range, found: Found) -> TestCaseResult {
+    for share in [0.3, 0.999, 1.0 - 1e-12, 1.0] {
+        let again = range.find(criterion, node, found.top * share);
+        prop_assert_eq!(again.map(|again| (again.top, again.cut)), Some((found.top, found.cut)));
+    }
+    prop_assert_eq!(range.lead(criterion, node, None), Some(found.cut));
+    prop_assert_eq!(range.lead(criterion, node, Some(found.top)), None, "ties with an earlier feature are lost");
+    Ok(())
+}
+
+/// For integers the gains are fractions, so ties are certain: the first of the best cuts is the one.
+fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestCaseResult {
+    let n_classes = 1 + range.rows.iter().map(|row| row.0.max(0.0) as usize).max().unwrap_or(0);
+    let parts = |rows: &[(i128, i128)]| match definition {
+        Definition::SquaredError => vec![rows.iter().map(|(y, weight)| y * weight).sum()],
+        _ => (0..n_classes as i128)
+            .map(|class| rows.iter().filter(|row| row.0 == class).map(|row| row.1).sum())
+            .collect(),
+    };
+    let gain = |cut: Cut| {
+        let [left, right] =
+            range.sides(cut).map(|side| side.iter().map(|row| (row.0 as i128, row.1 as i128)).collect());
+        let (left, right): (Vec<_>, Vec<_>) = (left, right);
+        ExactGain::new(&left, &right, parts)
+    };
+    let offers = range.offers(definition);
+    let allowed = offers.iter().filter(|offer| range.allows(offer, 0.0));
+    let gains: Vec<(Cut, ExactGain)> = allowed.map(|offer| (offer.cut, gain(offer.cut))).collect();
+    let best = gains.iter().map(|entry| entry.1).reduce(|a, b| if b > a { b } else { a });
+    let found = range.find(criterion, &range.describe(criterion), 0.0);
+    let Some(best) = best else {
+        prop_assert!(found.is_none());
+        return Ok(());
+    };
+    // Gains within 1e-11 of each other are ties by definition; leave those out that are not ties in fact.
+    prop_assume!(gains.iter().all(|entry| entry.1 == best || entry.1.to_f64() < best.to_f64() * (1.0 - 1e-10)));
+    let first = gains.iter().find(|entry| entry.1 == best).map(|entry| entry.0);
+    prop_assert_eq!(found.map(|found| found.cut), first);
+    Ok(())
+}
+
+fn differ(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.0 != rows[0].0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn squared_error(recipe in recipes(), kind in Values::any()) {
+        let range = recipe.range(false, |dice, x| kind.draw(dice, x));
+        prop_assume!(differ(&range.rows));
+        check(&SquaredError::<f64>::new(Report::Mean), Definition::SquaredError, &range)?;
+    }
+
+    #[test]
+    fn weighted_squared_error(recipe in recipes(), kind in Values::any()) {
+        let range = recipe.range(true, |dice, x| kind.draw(dice, x));
+        prop_assume!(differ(&range.rows));
+        check(&SquaredError::<Weighted<f64>>::new(Report::Mean), Definition::SquaredError, &range)?;
+    }
+
+    #[test]
+    fn two_classes_as_squared_error(recipe in recipes()) {
+        for weighted in [false, true] {
+            let range = recipe.range(weighted, |dice, x| draw_classes(dice, x, 2));
+            prop_assume!(differ(&range.rows));
+            if weighted {
+                check(&SquaredError::<Weighted<f64>>::new(Report::TwoClasses), Definition::Gini, &range)?;
+            } else {
+                check(&SquaredError::<f64>::new(Report::TwoClasses), Definition::Gini, &range)?;
+            }
+        }
+    }
+
+    #[test]
+    fn classes(recipe in recipes(), n_classes in 2..6usize) {
+        let range = recipe.range(false, |dice, x| draw_classes(dice, x, n_classes));
+        prop_assume!(differ(&range.rows));
+        for (impurity, definition) in IMPURITIES {
+            check(&Classes::<u32>::new(impurity, n_classes, recipe.n), definition, &range)?;
+        }
+    }
+
+    #[test]
+    fn weighted_classes(recipe in recipes(), n_classes in 2..6usize) {
+        let range = recipe.range(true, |dice, x| draw_classes(dice, x, n_classes));
+        prop_assume!(differ(&range.rows));
+        if recipe.weights != Weights::Vast {
+            check(&Classes::<Weighted<u32>>::new(Impurity::Gini, n_classes, recipe.n), Definition::Gini, &range)?;
+        }
+        check(&Classes::<Weighted<u32>>::new(Impurity::Entropy, n_classes, recipe.n), Definition::Entropy, &range)?;
+    }
+
+    #[test]
+    #[ignore = "a defect: the screen drops light sides, and gains that are not numbers hide the others"]
+    fn gini_of_vast_weights(recipe in recipes(), n_classes in 2..6usize) {
+        let recipe = Recipe { weights: Weights::Vast, ..recipe };
+        let range = recipe.range(true, |dice, x| draw_classes(dice, x, n_classes));
+        prop_assume!(differ(&range.rows));
+        check(&Classes::<Weighted<u32>>::new(Impurity::Gini, n_classes, recipe.n), Definition::Gini, &range)?;
+    }
+
+    #[test]
+    fn ties_of_integers_go_to_the_first_cut(recipe in recipes(), n_classes in 2..6usize) {
+        let recipe = Recipe { weights: Weights::Integers, ..recipe };
+        for weighted in [false, true] {
+            let range = recipe.range(weighted, |dice, x| Values::Integers.draw(dice, x));
+            prop_assume!(differ(&range.rows));
+            check_exactly(&SquaredError::<Weighted<f64>>::new(Report::Mean), Definition::SquaredError, &range)?;
+            if !weighted {
+                check_exactly(&SquaredError::<f64>::new(Report::Mean), Definition::SquaredError, &range)?;
+            }
+            let range = recipe.range(weighted, |dice, x| draw_classes(dice, x, n_classes));
+            prop_assume!(differ(&range.rows));
+            let classes = Classes::<Weighted<u32>>::new(Impurity::Gini, n_classes, recipe.n);
+            check_exactly(&classes, Definition::Gini, &range)?;
+        }
+    }
+
+    #[test]
+    fn running_losses_are_losses(recipe in recipes(), kind in Values::any(), n_classes in 2..6usize) {
+        let values = recipe.range(true, |dice, x| kind.draw(dice, x)).rows;
+        let classes = recipe.range(true, |dice, x| draw_classes(dice, x, n_classes)).rows;
+        let shifted: Vec<Row> = values.iter().map(|row| (row.0 - lowest(&values), row.1)).collect();
+        for (definition, rows) in
+            [(Definition::SquaredError, shifted), (Definition::Gini, classes.clone()), (Definition::Entropy, classes)]
+        {
+            let running = definition.running_losses(rows.iter().copied());
+            for (i, &loss) in running.iter().enumerate().step_by(7) {
+                let expected = definition.loss(&rows[..=i]);
+                let rounding = 1e-13 * total_weight(&rows[..=i]) * definition::range(&rows).powi(2);
+                prop_assert!((loss - expected).abs() <= rounding, "{loss} for {expected}");
+            }
+        }
+    }
+}
+
+const IMPURITIES: [(Impurity, Definition); 2] =
+    [(Impurity::Gini, Definition::Gini), (Impurity::Entropy, Definition::Entropy)];

@@ -41,10 +41,9 @@ pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, item
 impl<X: Cell, C: Criterion> Fit<'_, X, C> {
     /// The rules that make a node a leaf before its features are looked at.
     fn is_leaf(&self, node: &C::Node, depth: u32) -> bool {
-        let summary = self.criterion.summary(node);
         depth >= self.rules.max_depth
-            || summary.rows < self.rules.min_rows_split
-            || summary.weight < 2.0 * self.rules.min_weight_leaf
+            || self.criterion.rows(node) < self.rules.min_rows_split
+            || self.criterion.weight(node) < 2.0 * self.rules.min_weight_leaf
             || self.criterion.is_pure(node)
     }
 
@@ -55,7 +54,7 @@ impl<X: Cell, C: Criterion> Fit<'_, X, C> {
 
     /// The test of a node. Missing values that the node never saw go to the heavier child.
     fn test(&self, division: &Division, left: &C::Node, right: &C::Node) -> Test {
-        let weight = |node| self.criterion.summary(node).weight;
+        let weight = |node| self.criterion.weight(node);
         Test {
             feature: division.feature as u32,
             threshold: division.threshold,

@@ -14,12 +14,11 @@ pub(super) struct Sprout {
 impl Sprout {
     /// Appends a leaf and returns its number.
     pub fn push<C: Criterion>(&mut self, criterion: &C, node: &C::Node) -> usize {
-        let summary = criterion.summary(node);
         criterion.write_value(node, &mut self.statistics.values);
-        self.statistics.impurity.push(summary.impurity);
-        self.statistics.rows.push(summary.rows as u32);
+        self.statistics.impurity.push(criterion.impurity(node));
+        self.statistics.rows.push(criterion.rows(node) as u32);
         if C::WEIGHTED {
-            self.statistics.weight.get_or_insert_default().push(summary.weight);
+            self.statistics.weight.get_or_insert_default().push(criterion.weight(node));
         }
         self.nodes.push(Node::leaf());
         self.nodes.len() - 1

@@ -1,8 +1,9 @@
 //! Small nodes, depth-first: a whole subtree by one thread, in cache.
 //!
-//! The subtree's rows are numbered anew from 0, its part of X is copied once, and its columns live in two buffers that
-//! take turns: a node in one of them is partitioned into the same range of the other, so the ranges of nodes still
-//! to come stay as they are.
+//! The subtree's rows are numbered anew from 0, in 16 bits, and its part of X and of the targets is copied once. Its columns are
+//! these numbers alone, two bytes a cell: a row's target is found in a table that stays in the first-level cache. Columns live
+//! in two buffers that take turns: a node in one of them is partitioned into the same range of the other, so the
+//! ranges of nodes still to come stay as they are.
 //!
 //! ```text
 //! buffer 0   [        node         ]        depth d
@@ -10,36 +11,46 @@
 //! buffer 0   [ll][ lr ]                     depth d + 2, while `right` still waits in buffer 1
 //! ```
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Fit;
 use super::sprout::Sprout;
-use crate::columns::{Column, Columns, Stretch};
+use crate::columns::Columns;
 use crate::criterion::Criterion;
 use crate::data::Cell;
 use crate::params::Rules;
-use crate::partition::partition;
-use crate::scan::{Rival, Scanner};
-use crate::split::{Cut, Division, Split};
+use crate::partition::partition_rows;
+use crate::scan::{Feature, scan};
+use crate::split::{Cut, Division, Ladder, Split};
+use crate::steps::{LookedUp, TABLE};
 
 /// A subtree's columns, in both buffers, are to fit in the second-level cache.
-const MAX_CELLS: usize = 40_960;
+const MAX_CELLS: usize = 65_536;
 
 /// Largest node that is grown as a subtree.
 pub(super) fn max_rows(n_features: usize) -> usize {
-    (MAX_CELLS / n_features).clamp(256, 8192)
+    (MAX_CELLS / n_features).clamp(256, 16_384)
 }
 
 /// Buffers of one worker, reused from subtree to subtree.
 pub(super) struct Workspace<X, C: Criterion> {
-    /// X of the subtree, feature after feature.
-    cells: Vec<X>,
-    /// The columns, feature after feature, each `n_rows` long.
-    buffers: [Column<C::Item>; 2],
-    sides: Vec<bool>,
-    scanner: Scanner<C>,
-    left_items: Vec<C::Item>,
     n_rows: usize,
+    /// X, feature after feature.
+    cells: Vec<X>,
+    /// Target of each row.
+    items: Vec<C::Item>,
+    /// The columns, feature after feature, each `n_rows` long.
+    buffers: [Vec<u16>; 2],
+    /// Of the rows of the node that is being searched: what each adds to the node's sums.
+    steps: Box<[C::Step; TABLE]>,
+    /// Of the rows of the node that is being divided: whether each goes left.
+    sides: Box<[bool; TABLE]>,
+    sweep: C::Scratch,
+    /// Targets of a child.
+    child: Vec<C::Item>,
+    /// Right part of a column that is being partitioned.
+    right: Vec<u16>,
 }
 
 /// A node still to be grown.
@@ -53,15 +64,24 @@ struct Task<N> {
     right_of: Option<usize>,
 }
 
+/// A table with an entry for every number of 16 bits, on the heap.
+#[allow(clippy::unnecessary_box_returns)] // Half a megabyte.
+fn table<T: Copy + Default>() -> Box<[T; TABLE]> {
+    vec![T::default(); TABLE].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("the length is right"))
+}
+
 impl<X: Cell, C: Criterion> Workspace<X, C> {
     pub fn new() -> Self {
         Self {
-            cells: Vec::new(),
-            buffers: [Column::with_len(0), Column::with_len(0)],
-            sides: Vec::new(),
-            scanner: Scanner::new(),
-            left_items: Vec::new(),
             n_rows: 0,
+            cells: Vec::new(),
+            items: Vec::new(),
+            buffers: [Vec::new(), Vec::new()],
+            steps: table(),
+            sides: table(),
+            sweep: C::Scratch::default(),
+            child: Vec::new(),
+            right: Vec::new(),
         }
     }
 
@@ -73,10 +93,9 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         start: usize,
         root: C::Node,
         depth: u32,
-        local_ids: &[AtomicU32],
+        local_ids: &[AtomicU16],
     ) -> Sprout {
-        self.n_rows = fit.criterion.summary(&root).rows;
-        self.take_in(fit, columns, start, local_ids);
+        self.take_in(fit, columns, start..start + fit.criterion.rows(&root), local_ids);
         let mut sprout = Sprout::default();
         let mut pending = vec![Task { node: root, start: 0, depth, buffer: 0, right_of: None }];
         while let Some(task) = pending.pop() {
@@ -87,7 +106,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             if fit.is_leaf(&task.node, task.depth) || fit.team.cancelled() {
                 continue;
             }
-            if self.is_pair(fit, &task.node) {
+            if is_pair(fit, &task.node) {
                 self.grow_pair(fit, &task, id, &mut sprout);
                 continue;
             }
@@ -96,7 +115,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             sprout.split(id, fit.test(&division, &left, &right));
             let depth = task.depth + 1;
             let is_leaf = |child| fit.is_leaf(child, depth);
-            let is_simple = |child| is_leaf(child) || self.is_pair(fit, child);
+            let is_simple = |child| is_leaf(child) || is_pair(fit, child);
             if !(is_leaf(&left) && is_leaf(&right)) {
                 // A pair looks at one column only.
                 let n_columns = if is_simple(&left) && is_simple(&right) { 1 } else { fit.x.n_columns() };
@@ -110,81 +129,75 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         sprout
     }
 
-    /// Copies the node's range of every column, with rows numbered from 0, and its part of X.
-    #[inline(never)]
+    /// Copies the range of every column, with its rows numbered from 0, their targets and their part of X.
     fn take_in(
         &mut self,
         fit: &Fit<'_, X, C>,
         columns: &Columns<C::Item>,
-        start: usize,
-        local_ids: &[AtomicU32],
+        range: Range<usize>,
+        local_ids: &[AtomicU16],
     ) {
-        let n = self.n_rows;
-        let range = start..start + n;
-        let rows = &columns.columns[0].rows[range.clone()];
-        for (local, &row) in rows.iter().enumerate() {
-            local_ids[row as usize].store(local as u32, Ordering::Relaxed);
+        self.n_rows = range.len();
+        let first = columns.columns[0].range(range.clone());
+        for (local, &row) in first.rows.iter().enumerate() {
+            local_ids[row as usize].store(local as u16, Ordering::Relaxed);
         }
-        self.sides.resize(self.sides.len().max(n), false);
-        self.buffers.iter_mut().for_each(|buffer| buffer.reserve(n * columns.columns.len()));
+        self.items.clear();
+        self.items.extend_from_slice(first.items);
+        self.right.resize(self.n_rows, 0);
         self.cells.clear();
+        self.buffers[0].clear();
         for (feature, column) in columns.columns.iter().enumerate() {
-            self.cells.extend(rows.iter().map(|&row| fit.x.get(row as usize, feature)));
-            let stretch = column.range(range.clone());
-            let place = feature * n..(feature + 1) * n;
-            self.buffers[0].items[place.clone()].copy_from_slice(stretch.items);
-            for (local, &row) in self.buffers[0].rows[place].iter_mut().zip(stretch.rows) {
-                *local = local_ids[row as usize].load(Ordering::Relaxed);
-            }
+            self.cells.extend(first.rows.iter().map(|&row| fit.x.get(row as usize, feature)));
+            let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
+            self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
         }
+        let len = self.buffers[0].len();
+        self.buffers[1].resize(len, 0);
     }
 
-    fn stretch(&self, task: &Task<C::Node>, len: usize, feature: usize) -> Stretch<'_, C::Item> {
-        let place = feature * self.n_rows + task.start;
-        self.buffers[task.buffer].range(place..place + len)
+    /// The node's rows in the order of a feature.
+    fn rows(&self, task: &Task<C::Node>, len: usize, feature: usize) -> &[u16] {
+        &self.buffers[task.buffer][feature * self.n_rows + task.start..][..len]
     }
 
-    #[inline(never)]
     fn search(&mut self, fit: &Fit<'_, X, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
-        let n = self.n_rows;
-        let len = fit.criterion.summary(&task.node).rows;
-        let mut best: Option<Split> = None;
-        for (feature, cells) in self.cells.chunks_exact(n).enumerate() {
-            let place = feature * n + task.start;
-            let stretch = self.buffers[task.buffer].range(place..place + len);
-            let value = |row: u32| cells[row as usize];
-            let missing = columns.has_missing[feature];
-            // A later feature that finds anything has beaten the earlier ones.
-            let rival = Rival::Earlier(best.as_ref().map(|split| split.gain));
-            if let Some(found) =
-                self.scanner.scan(fit.criterion, &task.node, stretch, value, missing, fit.rules, rival)
-            {
-                best = Some(Split { feature, gain: found.top, cut: found.cut });
-            }
+        let len = fit.criterion.rows(&task.node);
+        let buffer = &self.buffers[task.buffer];
+        for &row in &buffer[task.start..][..len] {
+            self.steps[row as usize] = fit.criterion.step(&task.node, self.items[row as usize]);
         }
-        best.filter(|split| fit.is_worthwhile(&task.node, split))
-    }
-
-    /// Whether this node has two rows, and nothing but their values to decide about them.
-    fn is_pair(&self, fit: &Fit<'_, X, C>, node: &C::Node) -> bool {
-        let Rules { min_weight_leaf, min_gain, .. } = *fit.rules;
-        fit.criterion.summary(node).rows == 2 && min_weight_leaf == 0.0 && min_gain == 0.0
+        let mut ladder = Ladder::new(fit.criterion.noise(&task.node));
+        let features = self.cells.chunks_exact(self.n_rows).zip(buffer.chunks_exact(self.n_rows));
+        for (feature, (cells, column)) in features.enumerate() {
+            let rows = &column[task.start..][..len];
+            ladder.feature = feature;
+            let feature = Feature {
+                steps: &LookedUp { rows, table: &self.steps },
+                value: |place: usize| cells[rows[place] as usize],
+                has_missing: columns.has_missing[feature],
+            };
+            scan(fit.criterion, &task.node, &feature, fit.rules, &mut ladder, &mut self.sweep);
+        }
+        ladder.leader().filter(|split| fit.is_worthwhile(&task.node, split))
     }
 
     /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.
     fn grow_pair(&self, fit: &Fit<'_, X, C>, task: &Task<C::Node>, id: usize, sprout: &mut Sprout) {
-        let Stretch { rows, items } = self.stretch(task, 2, 0);
-        let [first, second] = [0, 1].map(|k| rows[k] as usize);
+        let rows = self.rows(task, 2, 0);
         for (feature, cells) in self.cells.chunks_exact(self.n_rows).enumerate() {
-            let (a, b) = (cells[first].to_f64(), cells[second].to_f64());
+            let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), self.items[row as usize]));
+            let [(a, _), (b, _)] = pair;
             if a == b || (a.is_nan() && b.is_nan()) {
                 continue;
             }
             // NaN, the largest, is on the right.
-            let [low, high] = if a < b || b.is_nan() { [(a, items[0]), (b, items[1])] } else { [(b, items[1]), (a, items[0])] };
+            if a > b || a.is_nan() {
+                pair.swap(0, 1);
+            }
             let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
-            let division = Division::new(&split, 2, true, |place| [low.0, high.0][place]);
-            let [left, right] = [low, high].map(|(_, item)| fit.criterion.describe(&[item]));
+            let division = Division::new(&split, 2, true, |place| pair[place].0);
+            let [left, right] = pair.map(|(_, item)| fit.criterion.describe(&[item]));
             sprout.split(id, fit.test(&division, &left, &right));
             sprout.push(fit.criterion, &left);
             let right = sprout.push(fit.criterion, &right);
@@ -193,8 +206,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    /// Carries the split out in the winner's column and describes the children.
-    #[inline(never)]
+    /// Carries the split out in the winner's column: notes who goes where, and describes the children.
     fn divide(
         &mut self,
         fit: &Fit<'_, X, C>,
@@ -202,38 +214,39 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         task: &Task<C::Node>,
         split: &Split,
     ) -> (Division, [C::Node; 2]) {
-        let len = fit.criterion.summary(&task.node).rows;
-        let mut left_items = std::mem::take(&mut self.left_items);
-        let stretch = self.stretch(task, len, split.feature);
+        let len = fit.criterion.rows(&task.node);
+        let rows = &self.buffers[task.buffer][split.feature * self.n_rows + task.start..][..len];
         let cells = &self.cells[split.feature * self.n_rows..];
-        let value = |place: usize| cells[stretch.rows[place] as usize].to_f64();
+        let value = |place: usize| cells[rows[place] as usize].to_f64();
         let division = Division::new(split, len, columns.has_missing[split.feature], value);
-        let left = fit.criterion.describe(division.left_items(stretch.items, &mut left_items));
-        let right = fit.criterion.describe(&stretch.items[division.right()]);
-        self.left_items = left_items;
+        let right = division.right();
+        let parts = [[&rows[..right.start], &rows[right.end..]], [&rows[right], &[]]];
+        let [left, right] = [true, false].map(|is_left| {
+            self.child.clear();
+            for &row in parts[usize::from(!is_left)].into_iter().flatten() {
+                self.sides[row as usize] = is_left;
+                self.child.push(self.items[row as usize]);
+            }
+            fit.criterion.describe(&self.child)
+        });
         (division, [left, right])
     }
 
     /// Partitions the node's range of the first columns into the other buffer.
-    #[inline(never)]
-    fn partition(&mut self, n_features: usize, task: &Task<C::Node>, division: &Division) {
-        let n = self.n_rows;
+    fn partition(&mut self, n_columns: usize, task: &Task<C::Node>, division: &Division) {
         let [first, second] = &mut self.buffers;
         let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
-        let range = |feature: usize| {
-            let place = feature * n + task.start;
-            place..place + division.len
-        };
-        let right = division.right();
-        for (place, &row) in from.rows[range(division.feature)].iter().enumerate() {
-            self.sides[row as usize] = !right.contains(&place);
-        }
-        let sides = &self.sides;
-        for feature in 0..n_features {
-            let range = range(feature);
-            let stretch = from.range(range.clone());
-            let (rows, items) = (&mut to.rows[range.clone()], &mut to.items[range]);
-            partition(stretch, |row| sides[row as usize], division.n_left(), rows, items);
+        for column in 0..n_columns {
+            let start = column * self.n_rows + task.start;
+            let range = start..start + division.len;
+            let n_left = partition_rows(&from[range.clone()], &self.sides, &mut to[range], &mut self.right);
+            debug_assert_eq!(n_left, division.n_left());
         }
     }
+}
+
+/// Whether this node has two rows, and nothing but their values to decide about them.
+fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, node: &C::Node) -> bool {
+    let Rules { min_weight_leaf, min_gain, .. } = *fit.rules;
+    fit.criterion.rows(node) == 2 && min_weight_leaf == 0.0 && min_gain == 0.0
 }

@@ -25,7 +25,9 @@ pub(super) fn without_interpreter<R: Send>(
     let mut signal = None;
     let outcome = py.detach(|| {
         let mut go_on = || {
-            signal = Python::attach(|py| py.check_signals()).err();
+            #[allow(clippy::redundant_closure_for_method_calls)] // The method's lifetime is not general enough.
+            let checked = Python::attach(|py| py.check_signals());
+            signal = checked.err();
             signal.is_none()
         };
         catch_unwind(AssertUnwindSafe(|| work(&mut go_on)))

@@ -49,9 +49,8 @@ fn fit(
 ) -> PyResult<PyTree> {
     let weights = weights.map(vector);
     let weights = weights.as_deref();
-    let tree = with_matrix!(x, |x| without_interpreter(py, |go_on| {
-        fit_while(go_on, x, target, weights, loss, params)
-    }))?;
+    let tree =
+        with_matrix!(x, |x| without_interpreter(py, |go_on| { fit_while(go_on, x, target, weights, loss, params) }))?;
     Ok(PyTree(tree))
 }
 

@@ -48,11 +48,9 @@ pub(super) fn number(name: &str, given: &Given<'_>) -> PyResult<f64> {
 /// The loss of this name among those that go with the target.
 pub(super) fn loss(given: &Given<'_>, known: &[(&str, Loss)]) -> PyResult<Loss> {
     let name = given.extract::<String>().unwrap_or_default();
-    match known.iter().find(|(known, _)| *known == name) {
-        Some(&(_, loss)) => Ok(loss),
-        None => {
-            let names: Vec<&str> = known.iter().map(|&(name, _)| name).collect();
-            refuse("criterion", &format!("one of {names:?}"), given)
-        }
+    if let Some(&(_, loss)) = known.iter().find(|(known, _)| *known == name) {
+        return Ok(loss);
     }
+    let names: Vec<&str> = known.iter().map(|&(name, _)| name).collect();
+    refuse("criterion", &format!("one of {names:?}"), given)
 }

@@ -167,7 +167,12 @@ impl PyTree {
 
     fn __repr__(&self) -> String {
         let Self(tree) = self;
-        format!("<splitwood tree: {} nodes, depth {}, {} features>", tree.node_count(), tree.max_depth(), tree.n_features())
+        format!(
+            "<splitwood tree: {} nodes, depth {}, {} features>",
+            tree.node_count(),
+            tree.max_depth(),
+            tree.n_features()
+        )
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -60,6 +60,8 @@ pub enum Cells {
     Constant,
     /// Infinities, both zeros, the least and the largest numbers, neighbours of 1.
     Extreme,
+    /// Seconds since 1970, microseconds apart: one value to an `f32`, one high word to a sort.
+    Stamps,
 }
 
 impl Cells {
@@ -71,10 +73,11 @@ impl Cells {
             2 => Just(Self::Few),
             1 => Just(Self::Constant),
             2 => Just(Self::Extreme),
+            1 => Just(Self::Stamps),
         ]
     }
 
-    /// `n` cells, each missing with this probability. They fit in an `f32`.
+    /// `n` cells, each missing with this probability.
     pub fn draw(self, dice: &mut Dice, n: usize, missing: f64) -> Vec<f64> {
         let cell = |dice: &mut Dice| match self {
             Self::Distinct => dice.unit() * 20.0 - 10.0,
@@ -82,8 +85,9 @@ impl Cells {
             Self::Few => dice.below(3) as f64,
             Self::Constant => 7.0,
             Self::Extreme => EXTREMES[dice.below(EXTREMES.len())],
+            Self::Stamps => 1.7e9 + dice.below(n) as f64 * 1e-6,
         };
-        let mut one = || if dice.chance(missing) { f64::NAN } else { f64::from(cell(dice) as f32) };
+        let mut one = || if dice.chance(missing) { f64::NAN } else { cell(dice) };
         (0..n).map(|_| one()).collect()
     }
 }
@@ -152,7 +156,8 @@ impl Values {
 
 /// A class code for each of the guide's cells, which favours the last class where the guide is high.
 pub fn draw_classes(dice: &mut Dice, guide: &[f64], n_classes: usize) -> Vec<f64> {
-    let code = |dice: &mut Dice, x: f64| if x > 1.0 && dice.chance(0.7) { n_classes - 1 } else { dice.below(n_classes) };
+    let code =
+        |dice: &mut Dice, x: f64| if x > 1.0 && dice.chance(0.7) { n_classes - 1 } else { dice.below(n_classes) };
     guide.iter().map(|&x| code(dice, x) as f64).collect()
 }
 

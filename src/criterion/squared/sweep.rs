@@ -1,0 +1,336 @@
+//! The walk over a node's rows in a feature's order, and the screens that most positions and blocks fail.
+
+use std::marker::PhantomData;
+
+use super::{Node, SumStep, Sums};
+use crate::criterion::Cuts;
+use crate::criterion::fixed_point::to_f64;
+use crate::instructions::{Kernel, dispatch};
+use crate::split::Contest;
+use crate::steps::Steps;
+
+/// Rows whose prefix sums are looked at together.
+const BLOCK: usize = 32;
+
+/// Nodes from this size on skip blocks.
+const LARGE: usize = 8 * BLOCK;
+
+/// The screens compute in f64, with relative errors of a few 2^-53.
+const SCREEN_SLACK: f64 = 1e-12;
+
+/// Sums before and including each row of a block.
+struct Prefixes<S> {
+    values: [i64; BLOCK],
+    /// With weights only.
+    weights: [i64; BLOCK],
+    /// Without weights: number of rows before the block.
+    start: i64,
+    step: PhantomData<S>,
+}
+
+impl<S: SumStep> Prefixes<S> {
+    /// Sums up the steps, the sums before them included.
+    #[inline(always)]
+    fn new(steps: &[S; BLOCK], before: Sums) -> Self {
+        let mut prefixes = Self { values: [0; BLOCK], weights: [0; BLOCK], start: before.weight, step: PhantomData };
+        let mut end = before;
+        for (i, step) in steps.iter().enumerate() {
+            end = end.plus(step.sums());
+            prefixes.values[i] = end.value;
+            if S::WEIGHTED {
+                prefixes.weights[i] = end.weight;
+            }
+        }
+        prefixes
+    }
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> Sums {
+        let weight = if S::WEIGHTED { self.weights[i] } else { self.start + i as i64 + 1 };
+        Sums { value: self.values[i], weight }
+    }
+
+    /// The same as floats, by a way that the compiler has vectors for.
+    #[inline(always)]
+    fn floats(&self, i: usize) -> Floats {
+        let weight = if S::WEIGHTED { to_f64(self.weights[i]) } else { self.start as f64 + COUNTS[i] };
+        Floats { value: to_f64(self.values[i]), weight }
+    }
+}
+
+/// 1, 2, 3, …
+const COUNTS: [f64; BLOCK] = {
+    let mut counts = [0.0; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        counts[i] = (i + 1) as f64;
+        i += 1;
+    }
+    counts
+};
+
+/// The test that most positions fail, in f64 and never too strict.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Screen {
+    /// S / W.
+    mean: f64,
+    /// W.
+    weight: f64,
+    /// Bound on the error of s − w · mean.
+    slack: f64,
+    /// 1 / W², rounded down.
+    scale: f64,
+    /// The contest's bar times that.
+    bar: f64,
+}
+
+impl Screen {
+    pub fn new(total: Sums) -> Self {
+        let (sum, weight) = (total.value as f64, total.weight as f64);
+        Self {
+            mean: sum / weight,
+            weight,
+            slack: sum * f64::EPSILON * 4.0,
+            scale: (1.0 - SCREEN_SLACK) / (weight * weight),
+            bar: 0.0,
+        }
+    }
+
+    /// |s − w · S/W|, rounded up.
+    #[inline(always)]
+    fn deviation(&self, sums: Floats) -> f64 {
+        (sums.value - sums.weight * self.mean).abs() + self.slack
+    }
+
+    /// w · (W − w).
+    #[inline(always)]
+    fn balance(&self, sums: Floats) -> f64 {
+        sums.weight * (self.weight - sums.weight)
+    }
+
+    #[inline(always)]
+    fn passes(&self, sums: Floats) -> bool {
+        let deviation = self.deviation(sums);
+        deviation * deviation >= self.bar * self.balance(sums)
+    }
+}
+
+/// Sums as the screen sees them.
+#[derive(Clone, Copy)]
+struct Floats {
+    value: f64,
+    weight: f64,
+}
+
+impl From<Sums> for Floats {
+    #[inline(always)]
+    fn from(sums: Sums) -> Self {
+        Self { value: sums.value as f64, weight: sums.weight as f64 }
+    }
+}
+
+/// One walk over the rows in a feature's order.
+pub(super) struct Sweep<'a, P, F, O> {
+    pub node: &'a Node,
+    pub steps: &'a P,
+    pub cuts: &'a Cuts<F>,
+    pub contest: &'a mut O,
+    /// Least weight of a child.
+    pub min_weight: f64,
+    pub fits_64_bits: bool,
+    pub screen: Screen,
+}
+
+/// The walk over more than one block, compiled for each level of instructions.
+struct LongWalk<'a, P, F, O> {
+    sweep: Sweep<'a, P, F, O>,
+    edges: &'a mut Vec<Sums>,
+}
+
+impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Kernel for LongWalk<'_, P, F, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(mut self) {
+        if self.sweep.steps.len() < LARGE {
+            self.sweep.all_blocks();
+        } else {
+            self.sweep.promising_blocks(self.edges);
+        }
+    }
+}
+
+impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sweep<'_, P, F, O> {
+    /// Offers every cut that could win; `edges` is a buffer.
+    pub fn walk(mut self, edges: &mut Vec<Sums>) {
+        self.renew_bar();
+        if self.steps.len() <= BLOCK {
+            self.one_by_one();
+        } else {
+            dispatch(LongWalk { sweep: self, edges });
+        }
+    }
+
+    #[inline(always)]
+    fn renew_bar(&mut self) {
+        self.screen.bar = self.contest.bar() * self.screen.scale;
+    }
+
+    /// Every position in turn: what pays for a single block or less.
+    fn one_by_one(&mut self) {
+        let mut sums = Sums::default();
+        for n_left in 1..self.steps.len() {
+            sums = sums.plus(self.steps.at(n_left - 1).sums());
+            if self.screen.passes(sums.into()) {
+                self.offer(n_left, sums);
+            }
+        }
+    }
+
+    /// Offers a position that has passed the screen.
+    #[inline(always)]
+    fn offer(&mut self, n_left: usize, sums: Sums) {
+        let gain = self.gain(n_left, sums);
+        if gain >= self.contest.bar() && self.cuts.allow(n_left) && self.heavy_enough(sums) {
+            self.contest.offer(gain, self.cuts.cut(n_left));
+            self.renew_bar();
+        }
+    }
+
+    fn gain(&self, n_left: usize, sums: Sums) -> f64 {
+        self.node.gain(n_left, sums, self.fits_64_bits)
+    }
+
+    fn heavy_enough(&self, sums: Sums) -> bool {
+        let unit = self.node.weights.unit;
+        let (left, right) = (sums.weight, self.node.total.weight - sums.weight);
+        left as f64 * unit >= self.min_weight && right as f64 * unit >= self.min_weight
+    }
+
+    #[inline(always)]
+    fn all_blocks(&mut self) {
+        let mut before = Sums::default();
+        for start in (0..self.steps.len()).step_by(BLOCK) {
+            before = self.look_into(start, BLOCK.min(self.steps.len() - start), before);
+        }
+    }
+
+    /// Offers the block's positions that pass the screen; returns the sums at its end.
+    ///
+    /// Three plain loops, so that the compiler can use vectors for the first and the last: fetch the steps, sum them up,
+    /// screen the sums.
+    #[inline(always)]
+    fn look_into(&mut self, start: usize, len: usize, before: Sums) -> Sums {
+        let mut steps = [S::default(); BLOCK];
+        self.steps.fill(start, &mut steps[..len]);
+        let sums = Prefixes::new(&steps, before);
+        let screen = self.screen;
+        if (0..len).fold(false, |any, i| any | screen.passes(sums.floats(i))) {
+            self.offer_survivors(start, len, &sums);
+        }
+        sums.at(len - 1)
+    }
+
+    /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
+    #[inline(never)]
+    fn offer_survivors(&mut self, start: usize, len: usize, sums: &Prefixes<S>) {
+        let len = len.min(self.steps.len() - 1 - start);
+        let mut best = (None, self.screen.bar);
+        for i in 0..len {
+            let sums = sums.floats(i);
+            let (deviation, balance) = (self.screen.deviation(sums), self.screen.balance(sums));
+            if deviation * deviation > best.1 * balance {
+                best = (Some(i), deviation * deviation / balance);
+            }
+        }
+        if let Some(i) = best.0
+            && self.cuts.allow(start + i + 1)
+            && self.heavy_enough(sums.at(i))
+        {
+            self.contest.raise(self.gain(start + i + 1, sums.at(i)));
+            self.renew_bar();
+        }
+        for i in 0..len {
+            if self.screen.passes(sums.floats(i)) {
+                self.offer(start + i + 1, sums.at(i));
+            }
+        }
+    }
+
+    /// The sum of some steps, at most a block of them.
+    #[inline(always)]
+    fn sum(&self, start: usize, len: usize) -> Sums {
+        let mut steps = [S::default(); BLOCK];
+        self.steps.fill(start, &mut steps[..len]);
+        let sum = steps.iter().fold(Sums::default(), |sum, step| sum.plus(step.sums()));
+        Sums { weight: if S::WEIGHTED { sum.weight } else { len as i64 }, ..sum }
+    }
+
+    /// Sums the blocks, lets the best block edge set the bar, and looks into the blocks that could pass it.
+    #[inline(always)]
+    fn promising_blocks(&mut self, edges: &mut Vec<Sums>) {
+        let len = self.steps.len();
+        edges.clear();
+        let mut end = Sums::default();
+        for start in (0..len).step_by(BLOCK) {
+            end = end.plus(self.sum(start, BLOCK.min(len - start)));
+            edges.push(end);
+        }
+        self.seed(edges);
+        // A quarter of a block's range: prefix sums inside a block leave the line between its edges by no more.
+        let reach = 0.25 * BLOCK as f64 * self.node.largest_step;
+        let mut before = Sums::default();
+        for (block, &after) in edges.iter().enumerate() {
+            let start = block * BLOCK;
+            if self.could_win(before, after, reach) && self.has_cut(start) {
+                self.look_into(start, BLOCK.min(len - start), before);
+            }
+            before = after;
+        }
+    }
+
+    /// Whether a position after `before` and up to `after` could pass the screen: `w · (W − w)` is concave, so it is
+    /// least at an edge, and the prefix sum is bounded. The outermost blocks, where `w · (W − w)` is 0, always could.
+    #[inline(always)]
+    fn could_win(&self, before: Sums, after: Sums, reach: f64) -> bool {
+        let (before, after) = (before.into(), after.into());
+        let deviation = self.screen.deviation(before).max(self.screen.deviation(after)) + reach;
+        let balance = self.screen.balance(before).min(self.screen.balance(after));
+        deviation * deviation >= self.screen.bar * balance
+    }
+
+    /// Whether a position in the block that starts here could be allowed.
+    fn has_cut(&self, start: usize) -> bool {
+        let end = start + BLOCK;
+        let last = end.min(self.steps.len() - 1);
+        start < self.cuts.last && end >= self.cuts.first && !(self.cuts.same)(start, last)
+    }
+
+    /// Raises the bar to the gain at the best block edge or, if that would part equal values, next to it.
+    #[inline(always)]
+    fn seed(&mut self, edges: &[Sums]) {
+        let len = self.steps.len();
+        let (mut best, mut best_gain) = (None, self.screen.bar);
+        for (block, &edge) in edges[..edges.len() - 1].iter().enumerate() {
+            let (deviation, balance) = (self.screen.deviation(edge.into()), self.screen.balance(edge.into()));
+            if deviation * deviation > best_gain * balance {
+                best_gain = deviation * deviation / balance;
+                best = Some((block + 1) * BLOCK);
+            }
+        }
+        let Some(edge) = best else { return };
+        let (start, end) = self.cuts.run_around(edge, len);
+        // `start` is `edge` itself if the values before and after it differ.
+        let near = if start == edge { [edge, edge] } else { [start, end] };
+        for n_left in near {
+            if n_left > 0 && n_left < len && self.cuts.allow(n_left) {
+                let full = n_left / BLOCK;
+                let base = if full == 0 { Sums::default() } else { edges[full - 1] };
+                let sums = base.plus(self.sum(full * BLOCK, n_left % BLOCK));
+                if self.heavy_enough(sums) {
+                    self.contest.raise(self.gain(n_left, sums));
+                }
+            }
+        }
+        self.renew_bar();
+    }
+}

@@ -1,0 +1,173 @@
+//! One feature's range of a node: drawn at random, scanned, and cut in every way that is allowed.
+
+use proptest::prelude::*;
+
+use crate::criterion::classes::Classes;
+use crate::criterion::squared::SquaredError;
+use crate::criterion::{Criterion, Weighted};
+use crate::naive;
+use crate::naive::definition::{Definition, Row, total_weight};
+use crate::naive::draw::{Cells, Dice, Weights};
+use crate::params::Rules;
+use crate::scan::{Feature, scan};
+use crate::split::{Contest, Cut, Found, Ladder, Tournament};
+use crate::steps::{Carried, LookedUp, TABLE};
+
+/// A criterion that can be asked for what a row of a definition is to it.
+pub trait Twin: Criterion {
+    fn item(row: Row) -> Self::Item;
+}
+
+impl Twin for SquaredError<f64> {
+    fn item((y, _): Row) -> f64 {
+        y
+    }
+}
+
+impl Twin for SquaredError<Weighted<f64>> {
+    fn item((y, weight): Row) -> Weighted<f64> {
+        Weighted { y, weight }
+    }
+}
+
+impl Twin for Classes<u32> {
+    fn item((y, _): Row) -> u32 {
+        y as u32
+    }
+}
+
+impl Twin for Classes<Weighted<u32>> {
+    fn item((y, weight): Row) -> Weighted<u32> {
+        Weighted { y: y as u32, weight }
+    }
+}
+
+/// One node's range of a column: sorted values, NaN last, each with its row.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub values: Vec<f64>,
+    pub rows: Vec<Row>,
+    pub rules: Rules,
+}
+
+/// What a range is drawn from.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub n: usize,
+    pub cells: Cells,
+    pub missing: f64,
+    /// Shares of what `min_rows_leaf` and `min_weight_leaf` can be.
+    pub least_rows: f64,
+    pub least_weight: f64,
+    pub weights: Weights,
+    pub seed: u64,
+}
+
+pub fn recipes() -> impl Strategy<Value = Recipe> {
+    // Up to one block, up to the size from which blocks are skipped, and beyond.
+    let n = prop_oneof![3 => 2..40usize, 2 => 40..300usize, 2 => 250..1_500usize];
+    let share = || prop_oneof![3 => Just(0.0), 1 => 0.0..0.2, 1 => 0.0..1.0];
+    let missing = prop_oneof![2 => Just(0.0), 1 => Just(0.1), 1 => Just(0.6)];
+    (n, Cells::any(), missing, share(), share(), Weights::any(), any::<u64>()).prop_map(
+        |(n, cells, missing, least_rows, least_weight, weights, seed)| Recipe {
+            n,
+            cells,
+            missing,
+            least_rows,
+            least_weight,
+            weights,
+            seed,
+        },
+    )
+}
+
+impl Recipe {
+    /// The range, with targets from `targets` and weights, or weights of one.
+    pub fn range(&self, weighted: bool, targets: impl Fn(&mut Dice, &[f64]) -> Vec<f64>) -> Range {
+        let mut dice = Dice::new(self.seed);
+        let mut values = self.cells.draw(&mut dice, self.n, self.missing);
+        values.sort_by(|a, b| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b)));
+        let y = targets(&mut dice, &values);
+        let weights = if weighted { self.weights.draw(&mut dice, self.n) } else { vec![1.0; self.n] };
+        let rows: Vec<Row> = y.into_iter().zip(weights).collect();
+        let rules = Rules {
+            max_depth: u32::MAX,
+            min_rows_split: 2,
+            min_rows_leaf: 1 + (self.least_rows * (self.n / 2 - 1) as f64) as usize,
+            min_weight_leaf: 0.5 * self.least_weight * total_weight(&rows),
+            min_gain: 0.0,
+        };
+        Range { values, rows, rules }
+    }
+}
+
+impl Range {
+    fn items<C: Twin>(&self) -> Vec<C::Item> {
+        self.rows.iter().map(|&row| C::item(row)).collect()
+    }
+
+    pub fn describe<C: Twin>(&self, criterion: &C) -> C::Node {
+        criterion.describe(&self.items::<C>())
+    }
+
+    /// What the feature finds if others have found a gain of `incumbent`; as in large nodes.
+    pub fn find<C: Twin>(&self, criterion: &C, node: &C::Node, incumbent: f64) -> Option<Found> {
+        let items = self.items::<C>();
+        let steps = Carried { items: &items, step: |item| criterion.step(node, item) };
+        let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
+        let mut tournament = Tournament::new();
+        tournament.restart(criterion.noise(node), incumbent);
+        scan(criterion, node, &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
+        tournament.winner().map(|(top, cut)| Found { top, cut })
+    }
+
+    /// The cut of the feature if it leads after one that gained `before`; as in subtrees.
+    pub fn lead<C: Twin>(&self, criterion: &C, node: &C::Node, before: Option<f64>) -> Option<Cut> {
+        let mut table = vec![C::Step::default(); TABLE];
+        // Rows of a subtree have numbers in an order of their own.
+        let rows: Vec<u16> = (0..self.rows.len() as u16).rev().collect();
+        for (&row, item) in rows.iter().zip(self.items::<C>()) {
+            table[row as usize] = criterion.step(node, item);
+        }
+        let steps = LookedUp { rows: &rows, table: table.as_slice().try_into().expect("a whole table") };
+        let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
+        let mut ladder = Ladder::new(criterion.noise(node));
+        if let Some(gain) = before {
+            ladder.offer(gain, Cut { n_left: 0, missing_left: false });
+        }
+        ladder.feature = 1;
+        scan(criterion, node, &feature, &self.rules, &mut ladder, &mut C::Scratch::default());
+        ladder.leader().filter(|split| split.feature == 1).map(|split| split.cut)
+    }
+
+    pub fn sides(&self, cut: Cut) -> [Vec<Row>; 2] {
+        let n_missing = self.values.iter().filter(|value| value.is_nan()).count();
+        naive::sides(cut, n_missing, &self.rows)
+    }
+
+    /// Every cut with its gain and the weight of its lighter side, in the order in which ties are decided.
+    pub fn offers(&self, definition: Definition) -> Vec<Offer> {
+        let loss = definition.loss(&self.rows);
+        let offer = |cut: Cut| {
+            let [left, right] = self.sides(cut);
+            Offer {
+                cut,
+                gain: loss - definition.loss(&left) - definition.loss(&right),
+                lighter: total_weight(&left).min(total_weight(&right)),
+            }
+        };
+        naive::cuts(&self.values, self.rules.min_rows_leaf).into_iter().map(offer).collect()
+    }
+
+    /// Whether a cut would be allowed if the least weight were this much more.
+    pub fn allows(&self, offer: &Offer, slack: f64) -> bool {
+        offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
+    }
+}
+
+/// A cut and what it is worth.
+pub struct Offer {
+    pub cut: Cut,
+    pub gain: f64,
+    pub lighter: f64,
+}

@@ -1,0 +1,99 @@
+//! A node's rows in a feature's order, each as the step that it adds to the sums of a sweep.
+//!
+//! A sweep asks for steps by their place in that order and does not care where the order comes from: the top of the tree carries
+//! targets along in every column, a subtree keeps row numbers and looks steps up in a table.
+
+/// Steps in a feature's order.
+pub(crate) trait Steps {
+    type Step;
+
+    fn len(&self) -> usize;
+
+    /// The step at this place.
+    fn at(&self, place: usize) -> Self::Step;
+
+    /// Writes the steps from `start` on.
+    fn fill(&self, start: usize, steps: &mut [Self::Step]);
+}
+
+/// Targets that stand in the feature's order; each becomes a step when it is asked for.
+pub(crate) struct Carried<'a, T, F> {
+    pub items: &'a [T],
+    pub step: F,
+}
+
+impl<T: Copy, S, F: Fn(T) -> S> Steps for Carried<'_, T, F> {
+    type Step = S;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> S {
+        (self.step)(self.items[place])
+    }
+
+    #[inline(always)]
+    fn fill(&self, start: usize, steps: &mut [S]) {
+        for (step, &item) in steps.iter_mut().zip(&self.items[start..]) {
+            *step = (self.step)(item);
+        }
+    }
+}
+
+/// Number of rows that a `u16` can tell apart. A table of this length needs no check of its index.
+pub(crate) const TABLE: usize = 1 << 16;
+
+/// Row numbers in the feature's order, and every row's step.
+pub(crate) struct LookedUp<'a, S> {
+    pub rows: &'a [u16],
+    pub table: &'a [S; TABLE],
+}
+
+impl<S: Copy> Steps for LookedUp<'_, S> {
+    type Step = S;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> S {
+        self.table[self.rows[place] as usize]
+    }
+
+    #[inline(always)]
+    fn fill(&self, start: usize, steps: &mut [S]) {
+        for (step, &row) in steps.iter_mut().zip(&self.rows[start..]) {
+            *step = self.table[row as usize];
+        }
+    }
+}
+
+/// The same steps, the last `n_last` of them first.
+pub(crate) struct Turned<'a, P> {
+    pub steps: &'a P,
+    pub n_last: usize,
+}
+
+impl<P: Steps> Steps for Turned<'_, P> {
+    type Step = P::Step;
+
+    fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn at(&self, place: usize) -> P::Step {
+        let len = self.len();
+        self.steps.at((place + len - self.n_last) % len)
+    }
+
+    fn fill(&self, start: usize, steps: &mut [P::Step]) {
+        for (i, step) in steps.iter_mut().enumerate() {
+            *step = self.at(start + i);
+        }
+    }
+}
