@@ -49,21 +49,31 @@ impl Friedman {
     }
 }
 
-fn bench<X: Cell>(
-    bencher: Bencher<'_, '_>,
-    x: &[X],
-    data: &Friedman,
-    target: Target<'_>,
-    weights: Option<&[f64]>,
+/// What is fitted, and how.
+struct Case<'a> {
+    target: Target<'a>,
+    weights: Option<&'a [f64]>,
     loss: Loss,
-    max_depth: Option<i64>,
+    max_depth: i64,
     n_jobs: i64,
-) {
-    let x = Matrix::from_rows(x, data.n_rows, data.n_columns).unwrap();
-    let params = Params { max_depth, n_jobs: Some(n_jobs), ..Params::default() };
-    bencher
-        .counter(ItemsCount::new(data.n_rows * data.n_columns))
-        .bench(|| fit(&x, target, weights, loss, &params).unwrap());
+}
+
+impl<'a> Case<'a> {
+    fn squared(data: &'a Friedman, max_depth: i64, n_jobs: i64) -> Self {
+        Self { target: Target::Values(&data.y), weights: None, loss: Loss::SquaredError, max_depth, n_jobs }
+    }
+
+    fn classes(codes: &'a [u32], n_classes: usize, loss: Loss, max_depth: i64) -> Self {
+        Self { target: Target::Classes { codes, n_classes }, weights: None, loss, max_depth, n_jobs: 1 }
+    }
+
+    fn bench<X: Cell>(&self, bencher: Bencher<'_, '_>, x: &[X], data: &Friedman) {
+        let x = Matrix::from_rows(x, data.n_rows, data.n_columns).unwrap();
+        let params = Params { max_depth: Some(self.max_depth), n_jobs: Some(self.n_jobs), ..Params::default() };
+        bencher
+            .counter(ItemsCount::new(data.n_rows * data.n_columns))
+            .bench(|| fit(&x, self.target, self.weights, self.loss, &params).unwrap());
+    }
 }
 
 fn narrow(data: &Friedman) -> Vec<f32> {
@@ -75,41 +85,39 @@ const DEPTHS: [i64; 3] = [1, 6, i64::MAX];
 #[divan::bench(args = DEPTHS, consts = [1_000, 100_000], sample_count = 10)]
 fn squared_f32_1_thread<const ROWS: usize>(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(ROWS, 10);
-    bench(bencher, &narrow(&data), &data, Target::Values(&data.y), None, Loss::SquaredError, Some(depth), 1);
+    Case::squared(&data, depth, 1).bench(bencher, &narrow(&data), &data);
 }
 
 #[divan::bench(args = DEPTHS, consts = [100_000, 1_000_000], sample_count = 5)]
 fn squared_f32_all_threads<const ROWS: usize>(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(ROWS, 10);
-    bench(bencher, &narrow(&data), &data, Target::Values(&data.y), None, Loss::SquaredError, Some(depth), -1);
+    Case::squared(&data, depth, -1).bench(bencher, &narrow(&data), &data);
 }
 
 #[divan::bench(args = DEPTHS, sample_count = 10)]
 fn squared_f64_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(100_000, 10);
-    bench(bencher, &data.x, &data, Target::Values(&data.y), None, Loss::SquaredError, Some(depth), 1);
+    Case::squared(&data, depth, 1).bench(bencher, &data.x, &data);
 }
 
 #[divan::bench(args = DEPTHS, sample_count = 10)]
 fn squared_weighted_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(100_000, 10);
     let weights: Vec<f64> = (0..data.n_rows).map(|row| 0.1 + (row % 7) as f64).collect();
-    let x = narrow(&data);
-    bench(bencher, &x, &data, Target::Values(&data.y), Some(&weights), Loss::SquaredError, Some(depth), 1);
+    let case = Case { weights: Some(&weights), ..Case::squared(&data, depth, 1) };
+    case.bench(bencher, &narrow(&data), &data);
 }
 
 #[divan::bench(args = [2, 3, 10], consts = [6, i64::MAX], sample_count = 10)]
 fn gini_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, n_classes: usize) {
     let data = Friedman::new(100_000, 10);
     let codes = data.classes(n_classes);
-    let target = Target::Classes { codes: &codes, n_classes };
-    bench(bencher, &narrow(&data), &data, target, None, Loss::Gini, Some(DEPTH), 1);
+    Case::classes(&codes, n_classes, Loss::Gini, DEPTH).bench(bencher, &narrow(&data), &data);
 }
 
 #[divan::bench(args = [2, 3, 10], consts = [6, i64::MAX], sample_count = 5)]
 fn entropy_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, n_classes: usize) {
     let data = Friedman::new(100_000, 10);
     let codes = data.classes(n_classes);
-    let target = Target::Classes { codes: &codes, n_classes };
-    bench(bencher, &narrow(&data), &data, target, None, Loss::Entropy, Some(DEPTH), 1);
+    Case::classes(&codes, n_classes, Loss::Entropy, DEPTH).bench(bencher, &narrow(&data), &data);
 }

@@ -5,6 +5,9 @@ use crate::error::{Error, Result};
 /// Rows are numbered by `u32`, and sums over classes square their number within `u64`.
 pub(crate) const MAX_ROWS: usize = (1 << 31) - 1;
 
+/// Every node counts every class.
+const MAX_CLASSES: usize = 1 << 20;
+
 /// A cell of X: `f32` or `f64`, each kept in its own precision.
 pub trait Cell: Copy + PartialOrd + Send + Sync + std::fmt::Debug + private::Sealed + 'static {
     /// The value as `f64`, exactly.
@@ -195,6 +198,9 @@ impl Target<'_> {
                     None => Ok(()),
                 }
             }
+            Self::Classes { n_classes, .. } if n_classes > MAX_CLASSES => {
+                Err(Error::argument("y", format!("n_classes = {n_classes} is more than {MAX_CLASSES}")))
+            }
             Self::Classes { codes, n_classes } => match codes.iter().position(|&code| code as usize >= n_classes) {
                 Some(row) => Err(Error::argument(
                     "y",
@@ -213,19 +219,33 @@ fn check_finite(name: &'static str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// A power of two near the largest of some numbers. Dividing by it is exact, and brings them to ordinary size, far from
+/// where squares overflow or subnormal numbers lose their bits.
+pub(crate) fn power_of_two(numbers: &[f64]) -> f64 {
+    let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
+    if largest == 0.0 {
+        return 1.0;
+    }
+    // The exponent alone; the least one of normal numbers for subnormal ones.
+    f64::from_bits((largest.to_bits() >> 52).max(1) << 52)
+}
+
 /// The rows that take part in a fit and their total weight. Rows of weight zero don't.
 pub(crate) struct Rows {
     /// Ascending ids; `None` means all rows.
     kept: Option<Vec<u32>>,
     len: usize,
+    /// In `weight_unit`s.
     pub total_weight: f64,
+    /// A power of two near the heaviest weight: the fit sees weights of ordinary size, whatever the user's are.
+    pub weight_unit: f64,
 }
 
 impl Rows {
     /// Checks the weights: as many as rows, finite, none negative, not all zero.
     pub fn new(n_rows: usize, weights: Option<&[f64]>) -> Result<Self> {
         let Some(weights) = weights else {
-            return Ok(Self { kept: None, len: n_rows, total_weight: n_rows as f64 });
+            return Ok(Self { kept: None, len: n_rows, total_weight: n_rows as f64, weight_unit: 1.0 });
         };
         if weights.len() != n_rows {
             let problem = format!("has {} entries, but X has {n_rows} rows", weights.len());
@@ -236,16 +256,18 @@ impl Rows {
             let problem = format!("must not be negative, got {} in row {row}", weights[row]);
             return Err(Error::argument("sample_weight", problem));
         }
-        let total_weight: f64 = weights.iter().sum();
-        if total_weight == 0.0 {
+        let sum: f64 = weights.iter().sum();
+        if sum == 0.0 {
             return Err(Error::argument("sample_weight", "all weights are zero; at least one must be positive"));
         }
-        if !total_weight.is_finite() {
+        if !sum.is_finite() {
             return Err(Error::argument("sample_weight", "the sum overflows; rescale the weights"));
         }
         let kept: Vec<u32> = (0..n_rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
         let len = kept.len();
-        Ok(Self { kept: (len < n_rows).then_some(kept), len, total_weight })
+        let weight_unit = power_of_two(weights);
+        let total_weight = weights.iter().map(|weight| weight / weight_unit).sum();
+        Ok(Self { kept: (len < n_rows).then_some(kept), len, total_weight, weight_unit })
     }
 
     pub fn len(&self) -> usize {
@@ -298,6 +320,14 @@ mod tests {
     }
 
     #[test]
+    fn powers_of_two_are_near() {
+        let least = f64::MIN_POSITIVE;
+        for (number, power) in [(1.0, 1.0), (-3.0, 2.0), (0.3, 0.25), (0.0, 1.0), (least, least), (5e-324, least)] {
+            assert_eq!(power_of_two(&[number, 0.0]), power, "{number:e}");
+        }
+    }
+
+    #[test]
     fn strides_may_be_negative_but_stay_inside() {
         let cells = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let flipped = Matrix::with_strides(&cells, 5, 3, 2, -2, -1).unwrap();
@@ -309,7 +339,8 @@ mod tests {
     #[test]
     fn rows_without_weight_are_left_out() {
         let rows = Rows::new(4, Some(&[0.0, 1.0, 0.0, 2.0])).unwrap();
-        assert_eq!((rows.len(), rows.id(0), rows.id(1), rows.total_weight), (2, 1, 3, 3.0));
+        assert_eq!((rows.len(), rows.id(0), rows.id(1)), (2, 1, 3));
+        assert_eq!(rows.total_weight * rows.weight_unit, 3.0);
         for bad in [[0.0; 2], [-1.0, 1.0], [f64::NAN, 1.0], [f64::INFINITY, 1.0], [1e308, 1.7e308]] {
             assert!(Rows::new(2, Some(&bad)).is_err(), "{bad:?}");
         }

@@ -3,10 +3,10 @@
 use crate::criterion::classes::{Classes, Impurity};
 use crate::criterion::squared::{Report, SquaredError};
 use crate::criterion::{Criterion, Weighted};
-use crate::data::{Cell, Matrix, Rows, Target};
+use crate::data::{Cell, Matrix, Rows, Target, power_of_two};
 use crate::error::{Error, Result};
-use crate::grow::{Fit, grow};
-use crate::params::{Loss, Params};
+use crate::grow::{Fit, Units, grow};
+use crate::params::{Loss, Params, Rules};
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -41,7 +41,7 @@ pub fn fit_while<X: Cell>(
 ) -> Result<Tree> {
     target.check(x.n_rows())?;
     let rows = Rows::new(x.n_rows(), weights)?;
-    let rules = params.rules(x.n_rows(), rows.total_weight)?;
+    let rules = params.rules(x.n_rows(), rows.total_weight, weights.is_some())?;
     let team = Team::new(params.n_jobs, x.n_rows() * x.n_columns())?;
     let task = Task { x, rows: &rows, rules: &rules, team: &team };
     let work = || match (loss, target) {
@@ -62,34 +62,45 @@ pub fn fit_while<X: Cell>(
 struct Task<'a, X> {
     x: &'a Matrix<'a, X>,
     rows: &'a Rows,
-    rules: &'a crate::params::Rules,
+    rules: &'a Rules,
     team: &'a Team,
 }
 
 impl<X: Cell> Task<'_, X> {
-    fn squared(&self, y: Vec<f64>, weights: Option<&[f64]>, report: Report) -> Result<Tree> {
+    fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: Report) -> Result<Tree> {
+        let unit = power_of_two(&y);
+        for y in &mut y {
+            *y /= unit;
+        }
+        // In two steps: the square of a unit may be too small or too large for a float.
+        let rules = Rules { min_gain: self.rules.min_gain / unit / unit, ..*self.rules };
         match weights {
-            None => self.grow(&SquaredError::<f64>::new(report), y),
-            Some(weights) => self.grow(&SquaredError::<Weighted<f64>>::new(report), weigh(&y, weights)),
+            None => self.grow(&SquaredError::<f64>::new(report), y, unit, &rules),
+            Some(weights) => {
+                let items = self.weigh(&y, weights);
+                self.grow(&SquaredError::<Weighted<f64>>::new(report), items, unit, &rules)
+            }
         }
     }
 
     fn classes(&self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<Tree> {
         let n_rows = codes.len();
         match weights {
-            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec()),
+            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), 1.0, self.rules),
             Some(weights) => {
-                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), weigh(codes, weights))
+                let items = self.weigh(codes, weights);
+                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, 1.0, self.rules)
             }
         }
     }
 
-    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>) -> Result<Tree> {
-        let Self { x, rows, rules, team } = *self;
-        grow(&Fit { x, criterion, rules, team }, rows, items)
+    fn weigh<Y: Copy>(&self, targets: &[Y], weights: &[f64]) -> Vec<Weighted<Y>> {
+        let unit = self.rows.weight_unit;
+        targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
-}
 
-fn weigh<Y: Copy>(targets: &[Y], weights: &[f64]) -> Vec<Weighted<Y>> {
-    targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight }).collect()
+    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, target: f64, rules: &Rules) -> Result<Tree> {
+        let Self { x, rows, team, .. } = *self;
+        grow(&Fit { x, criterion, rules, team }, rows, items, Units { target, weight: rows.weight_unit })
+    }
 }

@@ -37,7 +37,6 @@ mod data;
 mod error;
 mod fit;
 mod grow;
-mod instructions;
 #[cfg(test)]
 mod naive;
 mod params;
@@ -59,3 +58,8 @@ pub use fit::{fit, fit_while};
 pub use params::{Loss, Params, Size};
 pub use threads::available_threads;
 pub use tree::Tree;
+
+/// The examples of README.md, as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

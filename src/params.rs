@@ -72,7 +72,7 @@ pub(crate) struct Rules {
 
 impl Params {
     /// Checks the settings and resolves fractions for a data set of `n_rows` rows.
-    pub(crate) fn rules(&self, n_rows: usize, total_weight: f64) -> Result<Rules> {
+    pub(crate) fn rules(&self, n_rows: usize, total_weight: f64, is_weighted: bool) -> Result<Rules> {
         let max_depth = match self.max_depth {
             None => u32::MAX,
             Some(depth) if depth >= 1 => u32::try_from(depth).unwrap_or(u32::MAX),
@@ -94,7 +94,8 @@ impl Params {
             max_depth,
             min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
             min_rows_leaf,
-            min_weight_leaf: share * total_weight,
+            // Sums of weights round: a child that is as heavy as it must be up to rounding is heavy enough.
+            min_weight_leaf: share * total_weight * if is_weighted { 1.0 - 1e-12 } else { 1.0 },
             // Relative slack: a gain that equals the minimum up to rounding passes.
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
@@ -125,14 +126,14 @@ mod tests {
     #[test]
     fn fractions_round_up_and_leaves_bound_splits() {
         let params = Params { min_samples_leaf: Size::Fraction(0.101), ..Params::default() };
-        let rules = params.rules(100, 100.0).unwrap();
+        let rules = params.rules(100, 100.0, false).unwrap();
         assert_eq!((rules.min_rows_leaf, rules.min_rows_split), (11, 22));
     }
 
     #[test]
     fn a_huge_depth_is_clamped() {
         let params = Params { max_depth: Some(1 << 40), ..Params::default() };
-        assert_eq!(params.rules(10, 10.0).unwrap().max_depth, u32::MAX);
+        assert_eq!(params.rules(10, 10.0, false).unwrap().max_depth, u32::MAX);
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
             ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok }),
         ];
         for (argument, params) in cases {
-            match params.rules(10, 10.0) {
+            match params.rules(10, 10.0, false) {
                 Err(Error::Argument { name, .. }) => assert_eq!(name, argument),
                 other => panic!("{argument}: {other:?}"),
             }

@@ -251,15 +251,15 @@ impl Tree {
     /// Loss removed by the splits on each feature as a share of the root's weight; scaled to a sum of one on request.
     #[must_use]
     pub fn feature_importances(&self, normalize: bool) -> Vec<f64> {
-        let loss = |node: usize| self.weight(node) * self.impurity(node);
+        let loss = |node: usize| self.weight(node) / self.weight(0) * self.impurity(node);
         let mut importances = vec![0.0; self.n_features];
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(test) = node.test() {
                 importances[test.feature as usize] += loss(id) - loss(id + 1) - loss(test.right as usize);
             }
         }
-        let total: f64 = if normalize { importances.iter().sum() } else { self.weight(0) };
-        if total > 0.0 {
+        let total: f64 = importances.iter().sum();
+        if normalize && total > 0.0 {
             for importance in &mut importances {
                 *importance /= total;
             }

@@ -1,4 +1,4 @@
-//! What must not change the tree: threads, memory order, instruction set, offsets and scales, the order of the rows, and
+//! What must not change the tree: threads, memory order, offsets and scales, the order of the rows, and
 //! other ways to say the same thing with weights and columns.
 
 mod common;
@@ -189,40 +189,4 @@ proptest! {
         let params = settings.params(&table);
         prop_assert_eq!(nodes(&table.fit(&params)), nodes(&twice.fit(&params)));
     }
-}
-
-/// Prints trees of many kinds; `instruction_sets` runs this in processes of their own.
-#[test]
-#[ignore = "run by instruction_sets"]
-fn print_trees() {
-    let aims = [Aim::Values(Values::Guided), Aim::Values(Values::Outlier)];
-    let classes = [(2, splitwood::Loss::Gini), (3, splitwood::Loss::Gini), (3, splitwood::Loss::Entropy)]
-        .map(|(n_classes, loss)| Aim::Classes { n_classes, loss });
-    for (seed, aim) in aims.into_iter().chain(classes).enumerate() {
-        for weights in [None, Some((Weights::Tenths, 0.1))] {
-            let columns = [(Cells::Distinct, 0.1), (Cells::Ties, 0.0), (Cells::Extreme, 0.0)].repeat(3);
-            let table = Recipe { n_rows: 10_000, columns, aim, weights, seed: seed as u64 }.table();
-            println!("{:?}", table.fit(&Params { max_depth: Some(9), ..Params::default() }));
-        }
-    }
-}
-
-#[test]
-fn instruction_sets() {
-    let trees = |level: &str| {
-        let program = std::env::current_exe().expect("this test");
-        let run = std::process::Command::new(program)
-            .args(["--exact", "print_trees", "--ignored", "--nocapture"])
-            .env("SPLITWOOD_INSTRUCTIONS", level)
-            .output()
-            .expect("it runs");
-        assert!(run.status.success());
-        let printed = String::from_utf8(run.stdout).expect("text");
-        let trees: Vec<String> = printed.lines().filter(|line| line.contains("Tree {")).map(str::to_owned).collect();
-        assert_eq!(trees.len(), 10);
-        trees
-    };
-    let baseline = trees("baseline");
-    assert!(trees("avx2") == baseline, "AVX2 makes other trees");
-    assert!(trees("avx512") == baseline, "AVX-512 makes other trees");
 }

@@ -7,7 +7,7 @@
 //! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
 
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Sample, Weighted, least_weight};
+use super::{Criterion, Cuts, Sample, Weighted};
 use crate::split::Contest;
 use crate::steps::Steps;
 
@@ -125,6 +125,10 @@ impl<T: ClassSample> Classes<T> {
     /// The gain from the counts alone, the same if left and right change places.
     fn gain(&self, node: &Node, left: &[i64], weight: i64) -> f64 {
         let rest = node.total - weight;
+        if weight == 0 || rest == 0 {
+            // Rows too light for the grid.
+            return 0.0;
+        }
         let classes = || left.iter().zip(&*node.counts).filter(|&(_, &all)| all > 0);
         match self.impurity {
             Impurity::Gini => {
@@ -218,15 +222,13 @@ impl<T: ClassSample> Criterion for Classes<T> {
     ) {
         left.clear();
         left.resize(self.n_values, 0);
-        let min_weight = least_weight::<u32, T>(cuts.min_weight);
-        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= min_weight;
+        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cuts.min_weight;
         let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
         let whole = self.part(all, node.total);
-        // Each step rounds both running sums a few times.
-        let slack = (all + self.convex(node.total))
-            / if self.impurity == Impurity::Gini { node.total as f64 } else { 1.0 }
-            * (steps.len() + 16) as f64
-            * f64::EPSILON;
+        // Each step rounds both running sums a few times, unless they are of whole numbers.
+        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && steps.len() < 1 << 26;
+        let rounding = if is_exact { 0.0 } else { (steps.len() + 16) as f64 * f64::EPSILON };
+        let error = (all + self.convex(node.total)) * rounding;
         let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
         for place in 0..cuts.last {
             let step = steps.at(place);
@@ -236,8 +238,9 @@ impl<T: ClassSample> Criterion for Classes<T> {
             right_sum += self.convex(r - step) - self.convex(r);
             left[class] = l + step;
             weight += step;
-            let estimate = self.part(left_sum, weight) + self.part(right_sum, node.total - weight) - whole;
-            if estimate + slack >= contest.bar() && cuts.allow(place + 1) {
+            let parts = self.part(left_sum + error, weight) + self.part(right_sum + error, node.total - weight);
+            // The last roundings are of the parts themselves.
+            if parts * (1.0 + 1e-14) - whole >= contest.bar() && cuts.allow(place + 1) {
                 let gain = self.gain(node, left, weight);
                 if heavy_enough(weight) && heavy_enough(node.total - weight) {
                     contest.offer(gain, cuts.cut(place + 1));

@@ -33,7 +33,7 @@ impl Grid {
     }
 }
 
-/// The nearest float. The same as `as f64`, in steps that every level of instructions has for vectors: both halves are put
+/// The nearest float. The same as `as f64`, in steps that plain x86-64 has vectors for: both halves are put
 /// into the low bits of floats of a known exponent, 2^52 for the low one and 2^84 for the high one.
 #[inline(always)]
 pub(super) fn to_f64(x: i64) -> f64 {

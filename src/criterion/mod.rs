@@ -135,8 +135,3 @@ impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
         self.weight
     }
 }
-
-/// Weights come from sums that round: a child whose weight is the least one up to rounding is heavy enough.
-pub(crate) fn least_weight<Y, T: Sample<Y>>(min_weight: f64) -> f64 {
-    if T::WEIGHTED { min_weight * (1.0 - 1e-12) } else { min_weight }
-}

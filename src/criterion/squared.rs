@@ -16,8 +16,7 @@ mod sweep;
 
 use self::sweep::{Screen, Sweep};
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Sample, Weighted, least_weight};
-use crate::instructions::{Kernel, dispatch};
+use super::{Criterion, Cuts, Sample, Weighted};
 use crate::split::Contest;
 use crate::steps::Steps;
 
@@ -80,6 +79,41 @@ impl Node {
         }
     }
 
+    fn of_many<T: Sample<f64>>(items: &[T]) -> Self {
+        let (lowest, highest) = extremes(items, T::y);
+        let (heaviest, weight) = if T::WEIGHTED {
+            (extremes(items, T::weight).1, sum_in_lanes(items, T::weight))
+        } else {
+            (1.0, items.len() as f64)
+        };
+        let range = highest - lowest;
+        let scale = Scale {
+            lowest,
+            values: Grid::new(heaviest * range, weight * range),
+            weights: if T::WEIGHTED { Grid::new(heaviest, weight) } else { Grid::ONE },
+        };
+        let total = scale.sum(items);
+        let weight = total.weight as f64 * scale.weights.unit;
+        // Above the lowest value, where the mean has all its bits, however far from 0 that is.
+        let mean = total.value as f64 * scale.values.unit / weight;
+        let squares = sum_in_lanes(items, |item| {
+            let deviation = (item.y() - lowest) - mean;
+            item.weight() * (deviation * deviation)
+        });
+        Self {
+            rows: items.len(),
+            lowest,
+            highest,
+            values: scale.values,
+            weights: scale.weights,
+            total,
+            largest_step: heaviest * range / scale.values.unit + 1.0,
+            screen: Screen::new(total),
+            mean: lowest + mean,
+            impurity: squares / weight,
+        }
+    }
+
     fn weight(&self) -> f64 {
         self.total.weight as f64 * self.weights.unit
     }
@@ -97,6 +131,10 @@ impl Node {
             let d = i128::from(total.weight) * value - weight * i128::from(total.value);
             if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 { 0.0 } else { d as f64 }
         };
+        if d == 0.0 {
+            // Also for rows too light for the grid, where the quotient would be 0 / 0.
+            return 0.0;
+        }
         d * d / (sums.weight as f64 * (total.weight - sums.weight) as f64)
     }
 
@@ -232,7 +270,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         match items {
             // Half of all nodes are leaves of one row.
             &[item] => Node::of_one(item),
-            _ => dispatch(Describe(items)),
+            _ => Node::of_many(items),
         }
     }
 
@@ -286,9 +324,8 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         contest: &mut O,
         edges: &mut Vec<Sums>,
     ) {
-        let min_weight = least_weight::<f64, T>(cuts.min_weight);
         let fits_64_bits = !T::WEIGHTED && steps.len() <= FITS_64_BITS;
-        Sweep { node, steps, cuts, contest, min_weight, fits_64_bits, screen: node.screen }.walk(edges);
+        Sweep { node, steps, cuts, contest, fits_64_bits, screen: node.screen }.walk(edges);
     }
 
     fn noise(&self, _: &Node) -> f64 {
@@ -319,46 +356,4 @@ fn extremes<T: Copy>(items: &[T], number: impl Fn(T) -> f64) -> (f64, f64) {
         ends = (low.into_iter().fold(low[0], f64::min), high.into_iter().fold(high[0], f64::max));
     }
     rest.iter().fold(ends, |(low, high), &item| (low.min(number(item)), high.max(number(item))))
-}
-
-/// Describes the targets of a node, compiled for each level of instructions.
-struct Describe<'a, T>(&'a [T]);
-
-impl<T: Sample<f64>> Kernel for Describe<'_, T> {
-    type Output = Node;
-    #[inline(always)]
-    fn run(self) -> Node {
-        let items = self.0;
-        let (lowest, highest) = extremes(items, T::y);
-        let (heaviest, weight) = if T::WEIGHTED {
-            (extremes(items, T::weight).1, sum_in_lanes(items, T::weight))
-        } else {
-            (1.0, items.len() as f64)
-        };
-        let range = highest - lowest;
-        let scale = Scale {
-            lowest,
-            values: Grid::new(heaviest * range, weight * range),
-            weights: if T::WEIGHTED { Grid::new(heaviest, weight) } else { Grid::ONE },
-        };
-        let total = scale.sum(items);
-        let weight = total.weight as f64 * scale.weights.unit;
-        let mean = if range == 0.0 { lowest } else { lowest + total.value as f64 * scale.values.unit / weight };
-        let squares = sum_in_lanes(items, |item| {
-            let deviation = item.y() - mean;
-            item.weight() * (deviation * deviation)
-        });
-        Node {
-            rows: items.len(),
-            lowest,
-            highest,
-            values: scale.values,
-            weights: scale.weights,
-            total,
-            largest_step: heaviest * range / scale.values.unit + 1.0,
-            screen: Screen::new(total),
-            mean,
-            impurity: squares / weight,
-        }
-    }
 }

@@ -100,8 +100,12 @@ fn check_rivals<C: Twin>(criterion: &C, node: &C::Node, range: &Range, found: Fo
         let again = range.find(criterion, node, found.top * share);
         prop_assert_eq!(again.map(|again| (again.top, again.cut)), Some((found.top, found.cut)));
     }
-    prop_assert_eq!(range.lead(criterion, node, None), Some(found.cut));
-    prop_assert_eq!(range.lead(criterion, node, Some(found.top)), None, "ties with an earlier feature are lost");
+    // In a chain of gains, each near the next, the ladder may stop at another one: two ties away from the top.
+    let least = found.top - 2.0 * (found.top * 1e-11).max(criterion.noise(node));
+    let leader = range.lead(criterion, node, None);
+    prop_assert!(leader.is_some_and(|leader| leader.gain >= least), "{found:?}, but {leader:?}");
+    let tie = range.lead(criterion, node, Some(found.top));
+    prop_assert!(tie.is_none(), "ties with an earlier feature are lost, but {tie:?}");
     Ok(())
 }
 
@@ -124,7 +128,8 @@ fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) 
     let allowed = offers.iter().filter(|offer| range.allows(offer, 0.0));
     let gains: Vec<(Cut, ExactGain)> = allowed.map(|offer| (offer.cut, gain(offer.cut))).collect();
     let best = gains.iter().map(|entry| entry.1).reduce(|a, b| if b > a { b } else { a });
-    let found = range.find(criterion, &range.describe(criterion), 0.0);
+    let node = range.describe(criterion);
+    let found = range.find(criterion, &node, 0.0);
     let Some(best) = best else {
         prop_assert!(found.is_none());
         return Ok(());
@@ -133,6 +138,7 @@ fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) 
     prop_assume!(gains.iter().all(|entry| entry.1 == best || entry.1.to_f64() < best.to_f64() * (1.0 - 1e-10)));
     let first = gains.iter().find(|entry| entry.1 == best).map(|entry| entry.0);
     prop_assert_eq!(found.map(|found| found.cut), first);
+    prop_assert_eq!(range.lead(criterion, &node, None).map(|split| split.cut), first);
     Ok(())
 }
 
@@ -183,19 +189,9 @@ proptest! {
     fn weighted_classes(recipe in recipes(), n_classes in 2..6usize) {
         let range = recipe.range(true, |dice, x| draw_classes(dice, x, n_classes));
         prop_assume!(differ(&range.rows));
-        if recipe.weights != Weights::Vast {
-            check(&Classes::<Weighted<u32>>::new(Impurity::Gini, n_classes, recipe.n), Definition::Gini, &range)?;
+        for (impurity, definition) in IMPURITIES {
+            check(&Classes::<Weighted<u32>>::new(impurity, n_classes, recipe.n), definition, &range)?;
         }
-        check(&Classes::<Weighted<u32>>::new(Impurity::Entropy, n_classes, recipe.n), Definition::Entropy, &range)?;
-    }
-
-    #[test]
-    #[ignore = "a defect: the screen drops light sides, and gains that are not numbers hide the others"]
-    fn gini_of_vast_weights(recipe in recipes(), n_classes in 2..6usize) {
-        let recipe = Recipe { weights: Weights::Vast, ..recipe };
-        let range = recipe.range(true, |dice, x| draw_classes(dice, x, n_classes));
-        prop_assume!(differ(&range.rows));
-        check(&Classes::<Weighted<u32>>::new(Impurity::Gini, n_classes, recipe.n), Definition::Gini, &range)?;
     }
 
     #[test]

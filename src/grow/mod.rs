@@ -25,8 +25,20 @@ pub(crate) struct Fit<'a, X, C> {
     pub team: &'a Team,
 }
 
+/// What a target and a weight of one stand for: powers of two, so that scaling back is exact.
+#[derive(Clone, Copy)]
+pub(crate) struct Units {
+    pub target: f64,
+    pub weight: f64,
+}
+
 /// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
-pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, items: Vec<C::Item>) -> Result<Tree> {
+pub(crate) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    rows: &Rows,
+    items: Vec<C::Item>,
+    units: Units,
+) -> Result<Tree> {
     let columns = presort(fit.x, rows, &items, fit.team);
     let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
     let root_node = fit.criterion.describe(&root);
@@ -35,7 +47,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, item
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
     }
-    sprout.into_tree(fit.x.n_columns(), fit.criterion.n_values())
+    sprout.into_tree(fit.x.n_columns(), fit.criterion.n_values(), units)
 }
 
 impl<X: Cell, C: Criterion> Fit<'_, X, C> {

@@ -1,5 +1,6 @@
 //! A piece of a tree while it grows.
 
+use super::Units;
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::tree::{Node, Statistics, Test, Tree};
@@ -81,7 +82,13 @@ impl Sprout {
         }
     }
 
-    pub fn into_tree(self, n_features: usize, n_values: usize) -> Result<Tree> {
+    /// The finished tree, in the user's units.
+    pub fn into_tree(mut self, n_features: usize, n_values: usize, units: Units) -> Result<Tree> {
+        if units.target != 1.0 {
+            self.statistics.values.iter_mut().for_each(|value| *value *= units.target);
+            self.statistics.impurity.iter_mut().for_each(|impurity| *impurity *= units.target * units.target);
+        }
+        self.statistics.weight.iter_mut().flatten().for_each(|weight| *weight *= units.weight);
         Tree::new(self.nodes, self.statistics, n_features, n_values)
     }
 }

@@ -18,7 +18,7 @@ use super::Fit;
 use super::sprout::Sprout;
 use crate::columns::Columns;
 use crate::criterion::Criterion;
-use crate::data::Cell;
+use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::partition_rows;
 use crate::scan::{Feature, scan};
@@ -145,15 +145,27 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         self.items.clear();
         self.items.extend_from_slice(first.items);
         self.right.resize(self.n_rows, 0);
-        self.cells.clear();
+        self.copy_cells(fit.x, first.rows);
         self.buffers[0].clear();
-        for (feature, column) in columns.columns.iter().enumerate() {
-            self.cells.extend(first.rows.iter().map(|&row| fit.x.get(row as usize, feature)));
+        for column in &columns.columns {
             let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
             self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
         }
         let len = self.buffers[0].len();
         self.buffers[1].resize(len, 0);
+    }
+
+    /// Copies these rows of X, feature after feature. X is read row by row: each is in one place, the copy's columns are a
+    /// few open ends in cache.
+    fn copy_cells(&mut self, x: &Matrix<'_, X>, rows: &[u32]) {
+        let (n_rows, n_columns) = (rows.len(), x.n_columns());
+        let any = x.get(rows[0] as usize, 0);
+        self.cells.resize(n_rows * n_columns, any);
+        for (local, &row) in rows.iter().enumerate() {
+            for feature in 0..n_columns {
+                self.cells[feature * n_rows + local] = x.get(row as usize, feature);
+            }
+        }
     }
 
     /// The node's rows in the order of a feature.
@@ -223,9 +235,11 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let parts = [[&rows[..right.start], &rows[right.end..]], [&rows[right], &[]]];
         let [left, right] = [true, false].map(|is_left| {
             self.child.clear();
-            for &row in parts[usize::from(!is_left)].into_iter().flatten() {
-                self.sides[row as usize] = is_left;
-                self.child.push(self.items[row as usize]);
+            for rows in parts[usize::from(!is_left)] {
+                self.child.extend(rows.iter().map(|&row| self.items[row as usize]));
+                for &row in rows {
+                    self.sides[row as usize] = is_left;
+                }
             }
             fit.criterion.describe(&self.child)
         });

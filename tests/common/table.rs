@@ -155,9 +155,7 @@ impl Recipe {
             Aim::Classes { n_classes, loss } => (draw_classes(&mut dice, &columns[0], n_classes), n_classes, loss),
         };
         let weights = self.weights.map(|(kind, zeros)| {
-            // A defect that criterion/tests.rs has: Gini of three classes and more loses splits of such weights.
-            let defect = kind == Weights::Vast && loss == Loss::Gini && n_classes > 2;
-            let mut weights = if defect { Weights::Reals } else { kind }.draw(&mut dice, self.n_rows);
+            let mut weights = kind.draw(&mut dice, self.n_rows);
             weights.iter_mut().skip(1).for_each(|weight| *weight *= if dice.chance(zeros) { 0.0 } else { 1.0 });
             weights
         });

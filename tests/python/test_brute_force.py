@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute_force import Judge, midpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from brute_force import Judge, midpoint
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 from trees import assert_same_tree
 

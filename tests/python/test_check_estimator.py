@@ -1,6 +1,7 @@
 """scikit-learn's own checks of an estimator, none excused."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 
 

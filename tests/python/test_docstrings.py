@@ -3,6 +3,7 @@
 import doctest
 
 import pytest
+
 import splitwood
 import splitwood._estimators
 

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 from trees import STRUCTURE, assert_same_tree
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import sklearn
 import sklearn.tree
-import splitwood
 from sklearn import datasets
 from sklearn.utils.fixes import parse_version
+
+import splitwood
 from trees import STATISTICS, leaf_loss, rows_by_node
 
 REGRESSORS = (splitwood.DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)

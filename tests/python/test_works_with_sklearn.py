@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 from trees import assert_same_tree
 

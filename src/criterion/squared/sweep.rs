@@ -1,11 +1,8 @@
 //! The walk over a node's rows in a feature's order, and the screens that most positions and blocks fail.
 
-use std::marker::PhantomData;
-
 use super::{Node, SumStep, Sums};
 use crate::criterion::Cuts;
 use crate::criterion::fixed_point::to_f64;
-use crate::instructions::{Kernel, dispatch};
 use crate::split::Contest;
 use crate::steps::Steps;
 
@@ -18,30 +15,39 @@ const LARGE: usize = 8 * BLOCK;
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
 
-/// Sums before and including each row of a block.
-struct Prefixes<S> {
+/// Steps of a block, and the sums before and including each. Made once a walk: clearing it costs as much as a quarter of its use.
+struct Block<S> {
+    steps: [S; BLOCK],
     values: [i64; BLOCK],
     /// With weights only.
     weights: [i64; BLOCK],
     /// Without weights: number of rows before the block.
     start: i64,
-    step: PhantomData<S>,
 }
 
-impl<S: SumStep> Prefixes<S> {
-    /// Sums up the steps, the sums before them included.
+impl<S: SumStep> Block<S> {
+    fn new() -> Self {
+        Self { steps: [S::default(); BLOCK], values: [0; BLOCK], weights: [0; BLOCK], start: 0 }
+    }
+
+    /// Sums up the first steps, the sums before them included.
     #[inline(always)]
-    fn new(steps: &[S; BLOCK], before: Sums) -> Self {
-        let mut prefixes = Self { values: [0; BLOCK], weights: [0; BLOCK], start: before.weight, step: PhantomData };
+    fn sum_up(&mut self, len: usize, before: Sums) {
+        self.start = before.weight;
         let mut end = before;
-        for (i, step) in steps.iter().enumerate() {
-            end = end.plus(step.sums());
-            prefixes.values[i] = end.value;
+        for i in 0..len {
+            end = end.plus(self.steps[i].sums());
+            self.values[i] = end.value;
             if S::WEIGHTED {
-                prefixes.weights[i] = end.weight;
+                self.weights[i] = end.weight;
             }
         }
-        prefixes
+    }
+
+    /// Whether any of the first sums passes the screen.
+    #[inline(always)]
+    fn any_passes(&self, len: usize, screen: Screen) -> bool {
+        (0..len).fold(false, |any, i| any | screen.passes(self.floats(i)))
     }
 
     #[inline(always)]
@@ -135,38 +141,21 @@ pub(super) struct Sweep<'a, P, F, O> {
     pub steps: &'a P,
     pub cuts: &'a Cuts<F>,
     pub contest: &'a mut O,
-    /// Least weight of a child.
-    pub min_weight: f64,
     pub fits_64_bits: bool,
     pub screen: Screen,
-}
-
-/// The walk over more than one block, compiled for each level of instructions.
-struct LongWalk<'a, P, F, O> {
-    sweep: Sweep<'a, P, F, O>,
-    edges: &'a mut Vec<Sums>,
-}
-
-impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Kernel for LongWalk<'_, P, F, O> {
-    type Output = ();
-    #[inline(always)]
-    fn run(mut self) {
-        if self.sweep.steps.len() < LARGE {
-            self.sweep.all_blocks();
-        } else {
-            self.sweep.promising_blocks(self.edges);
-        }
-    }
 }
 
 impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sweep<'_, P, F, O> {
     /// Offers every cut that could win; `edges` is a buffer.
     pub fn walk(mut self, edges: &mut Vec<Sums>) {
         self.renew_bar();
-        if self.steps.len() <= BLOCK {
+        let len = self.steps.len();
+        if len <= BLOCK {
             self.one_by_one();
+        } else if len < LARGE {
+            self.all_blocks();
         } else {
-            dispatch(LongWalk { sweep: self, edges });
+            self.promising_blocks(edges);
         }
     }
 
@@ -203,36 +192,42 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     fn heavy_enough(&self, sums: Sums) -> bool {
         let unit = self.node.weights.unit;
         let (left, right) = (sums.weight, self.node.total.weight - sums.weight);
-        left as f64 * unit >= self.min_weight && right as f64 * unit >= self.min_weight
+        left as f64 * unit >= self.cuts.min_weight && right as f64 * unit >= self.cuts.min_weight
     }
 
-    #[inline(always)]
     fn all_blocks(&mut self) {
+        let mut block = Block::new();
         let mut before = Sums::default();
         for start in (0..self.steps.len()).step_by(BLOCK) {
-            before = self.look_into(start, BLOCK.min(self.steps.len() - start), before);
+            before = self.look_into(start, before, &mut block);
         }
     }
 
     /// Offers the block's positions that pass the screen; returns the sums at its end.
     ///
     /// Three plain loops, so that the compiler can use vectors for the first and the last: fetch the steps, sum them up,
-    /// screen the sums.
+    /// screen the sums. Whole blocks, nearly all, have loops of their own, of a length that the compiler knows.
     #[inline(always)]
-    fn look_into(&mut self, start: usize, len: usize, before: Sums) -> Sums {
-        let mut steps = [S::default(); BLOCK];
-        self.steps.fill(start, &mut steps[..len]);
-        let sums = Prefixes::new(&steps, before);
-        let screen = self.screen;
-        if (0..len).fold(false, |any, i| any | screen.passes(sums.floats(i))) {
-            self.offer_survivors(start, len, &sums);
+    fn look_into(&mut self, start: usize, before: Sums, block: &mut Block<S>) -> Sums {
+        let len = BLOCK.min(self.steps.len() - start);
+        let any_passes = if len == BLOCK {
+            self.steps.fill(start, &mut block.steps);
+            block.sum_up(BLOCK, before);
+            block.any_passes(BLOCK, self.screen)
+        } else {
+            self.steps.fill(start, &mut block.steps[..len]);
+            block.sum_up(len, before);
+            block.any_passes(len, self.screen)
+        };
+        if any_passes {
+            self.offer_survivors(start, len, block);
         }
-        sums.at(len - 1)
+        block.at(len - 1)
     }
 
     /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
     #[inline(never)]
-    fn offer_survivors(&mut self, start: usize, len: usize, sums: &Prefixes<S>) {
+    fn offer_survivors(&mut self, start: usize, len: usize, sums: &Block<S>) {
         let len = len.min(self.steps.len() - 1 - start);
         let mut best = (None, self.screen.bar);
         for i in 0..len {
@@ -258,31 +253,35 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
 
     /// The sum of some steps, at most a block of them.
     #[inline(always)]
-    fn sum(&self, start: usize, len: usize) -> Sums {
-        let mut steps = [S::default(); BLOCK];
-        self.steps.fill(start, &mut steps[..len]);
+    fn sum(&self, start: usize, len: usize, block: &mut Block<S>) -> Sums {
+        let steps = &mut block.steps[..len];
+        self.steps.fill(start, steps);
         let sum = steps.iter().fold(Sums::default(), |sum, step| sum.plus(step.sums()));
         Sums { weight: if S::WEIGHTED { sum.weight } else { len as i64 }, ..sum }
     }
 
     /// Sums the blocks, lets the best block edge set the bar, and looks into the blocks that could pass it.
-    #[inline(always)]
     fn promising_blocks(&mut self, edges: &mut Vec<Sums>) {
         let len = self.steps.len();
+        let mut block = Block::new();
         edges.clear();
         let mut end = Sums::default();
         for start in (0..len).step_by(BLOCK) {
-            end = end.plus(self.sum(start, BLOCK.min(len - start)));
+            let sum = if len - start >= BLOCK {
+                self.sum(start, BLOCK, &mut block)
+            } else {
+                self.sum(start, len - start, &mut block)
+            };
+            end = end.plus(sum);
             edges.push(end);
         }
-        self.seed(edges);
+        self.seed(edges, &mut block);
         // A quarter of a block's range: prefix sums inside a block leave the line between its edges by no more.
         let reach = 0.25 * BLOCK as f64 * self.node.largest_step;
         let mut before = Sums::default();
-        for (block, &after) in edges.iter().enumerate() {
-            let start = block * BLOCK;
-            if self.could_win(before, after, reach) && self.has_cut(start) {
-                self.look_into(start, BLOCK.min(len - start), before);
+        for (i, &after) in edges.iter().enumerate() {
+            if self.could_win(before, after, reach) && self.has_cut(i * BLOCK) {
+                self.look_into(i * BLOCK, before, &mut block);
             }
             before = after;
         }
@@ -306,15 +305,14 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     }
 
     /// Raises the bar to the gain at the best block edge or, if that would part equal values, next to it.
-    #[inline(always)]
-    fn seed(&mut self, edges: &[Sums]) {
+    fn seed(&mut self, edges: &[Sums], block: &mut Block<S>) {
         let len = self.steps.len();
         let (mut best, mut best_gain) = (None, self.screen.bar);
-        for (block, &edge) in edges[..edges.len() - 1].iter().enumerate() {
+        for (i, &edge) in edges[..edges.len() - 1].iter().enumerate() {
             let (deviation, balance) = (self.screen.deviation(edge.into()), self.screen.balance(edge.into()));
             if deviation * deviation > best_gain * balance {
                 best_gain = deviation * deviation / balance;
-                best = Some((block + 1) * BLOCK);
+                best = Some((i + 1) * BLOCK);
             }
         }
         let Some(edge) = best else { return };
@@ -325,7 +323,7 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
             if n_left > 0 && n_left < len && self.cuts.allow(n_left) {
                 let full = n_left / BLOCK;
                 let base = if full == 0 { Sums::default() } else { edges[full - 1] };
-                let sums = base.plus(self.sum(full * BLOCK, n_left % BLOCK));
+                let sums = base.plus(self.sum(full * BLOCK, n_left % BLOCK, block));
                 if self.heavy_enough(sums) {
                     self.contest.raise(self.gain(n_left, sums));
                 }

@@ -10,7 +10,7 @@ use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
-use crate::split::{Contest, Cut, Found, Ladder, Tournament};
+use crate::split::{Contest, Cut, Found, Ladder, Split, Tournament};
 use crate::steps::{Carried, LookedUp, TABLE};
 
 /// A criterion that can be asked for what a row of a definition is to it.
@@ -121,8 +121,8 @@ impl Range {
         tournament.winner().map(|(top, cut)| Found { top, cut })
     }
 
-    /// The cut of the feature if it leads after one that gained `before`; as in subtrees.
-    pub fn lead<C: Twin>(&self, criterion: &C, node: &C::Node, before: Option<f64>) -> Option<Cut> {
+    /// The feature's split if it leads after one that gained `before`; as in subtrees.
+    pub fn lead<C: Twin>(&self, criterion: &C, node: &C::Node, before: Option<f64>) -> Option<Split> {
         let mut table = vec![C::Step::default(); TABLE];
         // Rows of a subtree have numbers in an order of their own.
         let rows: Vec<u16> = (0..self.rows.len() as u16).rev().collect();
@@ -137,7 +137,7 @@ impl Range {
         }
         ladder.feature = 1;
         scan(criterion, node, &feature, &self.rules, &mut ladder, &mut C::Scratch::default());
-        ladder.leader().filter(|split| split.feature == 1).map(|split| split.cut)
+        ladder.leader().filter(|split| split.feature == 1)
     }
 
     pub fn sides(&self, cut: Cut) -> [Vec<Row>; 2] {
