@@ -149,11 +149,8 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// Offers every cut that could win; `edges` is a buffer.
     pub fn walk(mut self, edges: &mut Vec<Sums>) {
         self.renew_bar();
-        let len = self.steps.len();
-        if len <= BLOCK {
+        if self.steps.len() < LARGE {
             self.one_by_one();
-        } else if len < LARGE {
-            self.all_blocks();
         } else {
             self.promising_blocks(edges);
         }
@@ -164,7 +161,7 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
         self.screen.bar = self.contest.bar() * self.screen.scale;
     }
 
-    /// Every position in turn: what pays for a single block or less.
+    /// Every position in turn.
     fn one_by_one(&mut self) {
         let mut sums = Sums::default();
         for n_left in 1..self.steps.len() {
@@ -195,20 +192,12 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
         left as f64 * unit >= self.cuts.min_weight && right as f64 * unit >= self.cuts.min_weight
     }
 
-    fn all_blocks(&mut self) {
-        let mut block = Block::new();
-        let mut before = Sums::default();
-        for start in (0..self.steps.len()).step_by(BLOCK) {
-            before = self.look_into(start, before, &mut block);
-        }
-    }
-
-    /// Offers the block's positions that pass the screen; returns the sums at its end.
+    /// Offers the block's positions that pass the screen.
     ///
     /// Three plain loops, so that the compiler can use vectors for the first and the last: fetch the steps, sum them up,
     /// screen the sums. Whole blocks, nearly all, have loops of their own, of a length that the compiler knows.
     #[inline(always)]
-    fn look_into(&mut self, start: usize, before: Sums, block: &mut Block<S>) -> Sums {
+    fn look_into(&mut self, start: usize, before: Sums, block: &mut Block<S>) {
         let len = BLOCK.min(self.steps.len() - start);
         let any_passes = if len == BLOCK {
             self.steps.fill(start, &mut block.steps);
@@ -222,7 +211,6 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
         if any_passes {
             self.offer_survivors(start, len, block);
         }
-        block.at(len - 1)
     }
 
     /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
