@@ -61,7 +61,8 @@ impl Division {
     /// Reads the threshold off the values of the winner's range, NaN last.
     pub fn new(split: &Split, len: usize, has_missing: bool, value: impl Fn(usize) -> f64) -> Self {
         let n_missing = if has_missing { len - partition_point(0, len, |place| !value(place).is_nan()) } else { 0 };
-        let back = if split.cut.missing_left { n_missing } else { 0 };
+        // One row at least is in front, even if X was changed while the fit was under way.
+        let back = if split.cut.missing_left { n_missing.min(split.cut.n_left - 1) } else { 0 };
         let front = split.cut.n_left - back;
         Self {
             feature: split.feature,
