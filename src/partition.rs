@@ -14,9 +14,6 @@
 use crate::columns::Stretch;
 use crate::steps::TABLE;
 
-/// Rows that are placed with one check of the bounds: a quarter less time than one a row.
-const GROUP: usize = 8;
-
 /// Writes the rows that go left to the front of the target and the others from `n_left` on, both in their old order.
 ///
 /// # Panics
@@ -31,42 +28,7 @@ pub(crate) fn partition<T: Copy>(
     let len = from.rows.len();
     assert!(from.items.len() == len && rows.len() == len && items.len() == len && n_left <= len);
     let (mut left, mut right) = (0, n_left);
-    let (row_groups, last_rows) = from.rows.as_chunks::<GROUP>();
-    let (item_groups, last_items) = from.items.as_chunks::<GROUP>();
-    for (row_group, item_group) in row_groups.iter().zip(item_groups) {
-        if right + GROUP <= len {
-            for (&row, &item) in row_group.iter().zip(item_group) {
-                let is_left = goes_left(row);
-                let place = std::hint::select_unpredictable(is_left, left, right);
-                // SAFETY: `left` is at most the number of rows done, which is below `len`; `right` grows by at most `GROUP`
-                // in this group, so it stays below `len` too, as the condition above says. The slices have that length.
-                unsafe {
-                    *rows.get_unchecked_mut(place) = row;
-                    *items.get_unchecked_mut(place) = item;
-                }
-                left += usize::from(is_left);
-                right += usize::from(!is_left);
-            }
-        } else {
-            (left, right) = place_checked(row_group, item_group, &goes_left, left, right, rows, items);
-        }
-    }
-    (left, _) = place_checked(last_rows, last_items, &goes_left, left, right, rows, items);
-    assert!(left == n_left, "the partition must agree with the split");
-}
-
-/// Places some rows with every index checked; returns where the next ones go.
-#[inline(always)]
-fn place_checked<T: Copy>(
-    from_rows: &[u32],
-    from_items: &[T],
-    goes_left: &impl Fn(u32) -> bool,
-    mut left: usize,
-    mut right: usize,
-    rows: &mut [u32],
-    items: &mut [T],
-) -> (usize, usize) {
-    for (&row, &item) in from_rows.iter().zip(from_items) {
+    for (&row, &item) in from.rows.iter().zip(from.items) {
         let is_left = goes_left(row);
         let place = std::hint::select_unpredictable(is_left, left, right);
         rows[place] = row;
@@ -74,7 +36,7 @@ fn place_checked<T: Copy>(
         left += usize::from(is_left);
         right += usize::from(!is_left);
     }
-    (left, right)
+    assert!(left == n_left, "the partition must agree with the split");
 }
 
 /// Partitions row numbers alone; returns how many went left. `buffer` is for the right part and at least as long.
@@ -86,11 +48,8 @@ pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [
     let (mut left, mut right) = (0, 0);
     for &row in from {
         let is_left = usize::from(goes_left[row as usize]);
-        // SAFETY: `left + right` is the number of rows done, which is below `len`, the length of both slices.
-        unsafe {
-            *to.get_unchecked_mut(left) = row;
-            *buffer.get_unchecked_mut(right) = row;
-        }
+        to[left] = row;
+        buffer[right] = row;
         left += is_left;
         right += 1 - is_left;
     }
