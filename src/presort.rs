@@ -2,8 +2,7 @@
 //!
 //! Keys are integers in the order of the values, packed with their rows in 64 bits. One pass puts the pairs into cells by the
 //! upper 15 bits of their keys; a cell is then small enough to be sorted in cache, by the two digits that are left. A
-//! radix sort that starts with the lowest digit scatters over all the memory in each of its passes, and takes half as
-//! long again at a million rows. Ties keep the order of their rows.
+//! radix sort that starts with the lowest digit scatters over all the memory in each of its passes. Ties keep the order of their rows.
 //!
 //! f32 keys have 32 bits and fit. f64 keys are sorted by their high word in the same way; runs that tie there (short
 //! ones in most data, longer ones for Unix time stamps) are then sorted by their low word.

@@ -10,7 +10,7 @@
 //! skipped: inside a block the prefix sum can't leave the sums at its edges by more than a quarter of 32 times the range of y.
 //! Both tests are upper bounds with room for their own rounding, so what they drop can't win.
 //!
-//! Cost: O(rows) a feature; about 1 % of the blocks are looked into in large nodes, a sixth over an unlimited tree.
+//! Cost: O(rows) a feature. The larger the node, the smaller the share of its blocks that are looked into.
 
 mod sweep;
 
@@ -268,7 +268,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
 
     fn describe(&self, items: &[T]) -> Node {
         match items {
-            // Half of all nodes are leaves of one row.
+            // In a tree that is grown to the end, half of all nodes.
             &[item] => Node::of_one(item),
             _ => Node::of_many(items),
         }

@@ -15,7 +15,7 @@ const LARGE: usize = 8 * BLOCK;
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
 
-/// Steps of a block, and the sums before and including each. Made once a walk: clearing it costs as much as a quarter of its use.
+/// Steps of a block, and the sums before and including each. Made once a walk, so that it is not cleared for each block.
 struct Block<S> {
     steps: [S; BLOCK],
     values: [i64; BLOCK],
