@@ -39,10 +39,10 @@ pub(crate) fn partition<T: Copy>(
     assert!(left == n_left, "the partition must agree with the split");
 }
 
-/// Partitions row numbers alone; returns how many went left. `buffer` is for the right part and at least as long.
+/// Partitions row numbers alone. `buffer` is for the right part and at least as long.
 ///
 /// Every row is written to both sides, and only one of the two moves on: no branch, and no address to select.
-pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [u16], buffer: &mut [u16]) -> usize {
+pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [u16], buffer: &mut [u16]) {
     let len = from.len();
     let (to, buffer) = (&mut to[..len], &mut buffer[..len]);
     let (mut left, mut right) = (0, 0);
@@ -54,7 +54,18 @@ pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [
         right += 1 - is_left;
     }
     to[left..].copy_from_slice(&buffer[..right]);
-    left
+}
+
+/// Writes the rows of one side alone, which are just as many as there is room for.
+pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; TABLE], to: &mut [u16]) {
+    let mut kept = 0;
+    for &row in from {
+        // Behind the last row that is kept, there may be others, but no room for them.
+        if let Some(place) = to.get_mut(kept) {
+            *place = row;
+        }
+        kept += usize::from(goes_left[row as usize] == LEFT);
+    }
 }
 
 #[cfg(test)]
@@ -83,8 +94,12 @@ mod tests {
             let table: Box<[bool; TABLE]> = table.into_boxed_slice().try_into().unwrap();
             let narrow: Vec<u16> = rows.iter().map(|&row| row as u16).collect();
             let (mut to, mut buffer) = (vec![0; rows.len()], vec![0; rows.len()]);
-            prop_assert_eq!(partition_rows(&narrow, &table, &mut to, &mut buffer), n_left);
+            partition_rows(&narrow, &table, &mut to, &mut buffer);
             prop_assert!(to.iter().map(|&row| u32::from(row)).eq(to_rows));
+            let (mut left, mut right) = (vec![0; n_left], vec![0; rows.len() - n_left]);
+            keep_rows::<true>(&narrow, &table, &mut left);
+            keep_rows::<false>(&narrow, &table, &mut right);
+            prop_assert_eq!([left, right].concat(), to);
         }
     }
 }

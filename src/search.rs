@@ -5,8 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::criterion::Criterion;
-use crate::split::{Cut, Found, Split, Tournament};
+use crate::split::{Cut, Found, Split, near};
 
 /// The highest gain that any thread has found for a node.
 #[derive(Default)]
@@ -23,28 +22,48 @@ impl Incumbent {
     }
 }
 
-/// Picks the node's split from what its features found.
-pub(crate) struct Judge {
-    contest: Tournament<(usize, Cut)>,
+/// The split among what the features have found, in ascending order of the features: the first cut whose gain ties with the
+/// highest one.
+///
+/// A feature names the first cut that ties with its own highest gain. In a chain of gains, each near the next, that cut may
+/// be too far below the highest gain of all; then the feature is searched again, for the first cut that gains `least`.
+pub(crate) fn decide(
+    findings: impl Iterator<Item = (usize, Found)> + Clone,
+    noise: f64,
+    search_again: impl FnOnce(usize, f64) -> Option<Cut>,
+) -> Option<Split> {
+    let gain = findings.clone().map(|(_, found)| found.top).reduce(f64::max)?;
+    let least = near(gain, noise);
+    let (feature, found) = findings.into_iter().find(|(_, found)| found.top >= least)?;
+    let cut = if found.gain >= least { found.cut } else { search_again(feature, least)? };
+    Some(Split { feature, gain, cut })
 }
 
-impl Judge {
-    pub fn new() -> Self {
-        Self { contest: Tournament::new() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(top: f64, gain: f64) -> Found {
+        Found { top, gain, cut: Cut { n_left: 1, missing_left: false } }
     }
 
-    /// The split among the findings, which come in ascending order of their features.
-    pub fn decide<C: Criterion>(
-        &mut self,
-        criterion: &C,
-        node: &C::Node,
-        findings: impl Iterator<Item = (usize, Found)>,
-    ) -> Option<Split> {
-        self.contest.restart(criterion.noise(node), 0.0);
-        for (feature, found) in findings {
-            self.contest.enter(found.top, (feature, found.cut));
-        }
-        let (gain, (feature, cut)) = self.contest.winner()?;
-        Some(Split { feature, gain, cut })
+    #[test]
+    fn the_first_feature_that_ties_wins() {
+        let findings = [found(1.0, 1.0), found(2.0, 2.0), found(2.0 + 1e-12, 2.0)];
+        let split = decide(findings.into_iter().enumerate(), 0.0, |_, _| None).unwrap();
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 2.0 + 1e-12, 1));
+        assert!(decide(std::iter::empty(), 0.0, |_, _| None).is_none());
+    }
+
+    #[test]
+    fn in_a_chain_the_cut_is_looked_for_again() {
+        let step = 6e-12;
+        let findings = [found(1.0 + step, 1.0), found(1.0 + 2.0 * step, 1.0 + step)];
+        let again = |feature, least: f64| {
+            assert!(feature == 0 && least > 1.0 && least <= 1.0 + step);
+            Some(Cut { n_left: 7, missing_left: false })
+        };
+        let split = decide(findings.into_iter().enumerate(), 0.0, again).unwrap();
+        assert_eq!((split.feature, split.cut.n_left), (0, 7));
     }
 }

@@ -4,10 +4,6 @@
 //! then to the lowest threshold. "Near the best" is not transitive, so the rule is stated without chains: find the
 //! highest gain, then take the first offer that comes within the tolerance of it. That depends on the gains alone, not
 //! on who was compared with whom, so threads and pruning can't change it.
-//!
-//! That is the [`Tournament`]. Where one thread meets all the cuts in order, the [`Ladder`] does with less: a later cut must
-//! beat the leader by more than the tolerance. The two can differ only in such chains, and which of them decides about a
-//! node depends on the node alone.
 
 use std::ops::Range;
 
@@ -28,8 +24,9 @@ pub(crate) struct Cut {
 pub(crate) struct Found {
     /// The feature's highest gain, in the criterion's own units for this node.
     pub top: f64,
-    /// The first cut whose gain ties with it.
+    /// The first cut whose gain ties with it, and that gain.
     pub cut: Cut,
+    pub gain: f64,
 }
 
 /// The split of a node: its best feature's best cut.
@@ -83,6 +80,12 @@ impl Division {
         self.front..self.len - self.back
     }
 
+    /// What goes left and what goes right of the winner's range, each in up to two pieces.
+    pub fn sides<'a, T>(&self, range: &'a [T]) -> [[&'a [T]; 2]; 2] {
+        let right = self.right();
+        [[&range[..right.start], &range[right.end..]], [&range[right], &[]]]
+    }
+
     /// The left child's part of the winner's range, gathered in `buffer` if it is in two pieces.
     pub fn left_items<'a, T: Copy>(&self, items: &'a [T], buffer: &'a mut Vec<T>) -> &'a [T] {
         if self.back == 0 {
@@ -120,21 +123,21 @@ pub(crate) trait Contest {
 }
 
 /// The least gain that ties with this one.
-fn near(gain: f64, noise: f64) -> f64 {
+pub(crate) fn near(gain: f64, noise: f64) -> f64 {
     gain - (gain * TIE).max(noise)
 }
 
-/// Finds the first offer whose gain ties with the highest one, whoever else has been seen.
-pub(crate) struct Tournament<C> {
+/// Finds the first cut whose gain ties with the highest one, whoever else has been seen.
+pub(crate) struct Tournament {
     /// Absolute tolerance for criteria whose gains carry more rounding than a share of themselves.
     noise: f64,
     floor: f64,
     /// Offers that broke the record, gains strictly rising: an offer that does not exceed an earlier one is never
     /// needed, for whenever it ties with the best, the earlier one does too.
-    records: Vec<(f64, C)>,
+    records: Vec<(f64, Cut)>,
 }
 
-impl<C: Copy> Tournament<C> {
+impl Tournament {
     pub fn new() -> Self {
         Self { noise: 0.0, floor: 0.0, records: Vec::new() }
     }
@@ -147,27 +150,20 @@ impl<C: Copy> Tournament<C> {
         self.records.clear();
     }
 
-    pub fn enter(&mut self, gain: f64, cut: C) {
-        if gain < self.floor {
-            return;
-        }
-        match self.records.last() {
-            Some(&(record, _)) if gain <= record => return,
-            Some(&(record, _)) if record < near(gain, self.noise) => self.records.clear(),
-            _ => {}
-        }
-        self.records.push((gain, cut));
+    /// Starts anew, to find the first cut that gains at least this: all that do tie with each other.
+    pub fn restart_from(&mut self, least: f64) {
+        self.floor = least;
+        self.records.clear();
     }
 
-    /// The highest gain and the first offer that ties with it.
-    pub fn winner(&self) -> Option<(f64, C)> {
+    pub fn found(&self) -> Option<Found> {
         let top = self.records.last()?.0;
         let least = near(top, self.noise);
-        self.records.iter().find(|record| record.0 >= least).map(|record| (top, record.1))
+        self.records.iter().find(|record| record.0 >= least).map(|&(gain, cut)| Found { top, cut, gain })
     }
 }
 
-impl Contest for Tournament<Cut> {
+impl Contest for Tournament {
     #[inline]
     fn bar(&self) -> f64 {
         self.records.last().map_or(self.floor, |record| record.0.max(self.floor))
@@ -178,46 +174,15 @@ impl Contest for Tournament<Cut> {
     }
 
     fn offer(&mut self, gain: f64, cut: Cut) {
-        self.enter(gain, cut);
-    }
-}
-
-/// Takes the offers of all features in order; a later one must beat the leader by more than a tie.
-pub(crate) struct Ladder {
-    noise: f64,
-    bar: f64,
-    leader: Option<Split>,
-    /// The feature whose cuts are being offered.
-    pub feature: usize,
-}
-
-impl Ladder {
-    pub fn new(noise: f64) -> Self {
-        Self { noise, bar: 0.0, leader: None, feature: 0 }
-    }
-
-    pub fn leader(self) -> Option<Split> {
-        self.leader
-    }
-}
-
-impl Contest for Ladder {
-    #[inline(always)]
-    fn bar(&self) -> f64 {
-        self.bar
-    }
-
-    #[inline]
-    fn raise(&mut self, gain: f64) {
-        self.bar = self.bar.max(near(gain, self.noise));
-    }
-
-    #[inline]
-    fn offer(&mut self, gain: f64, cut: Cut) {
-        if gain >= self.bar {
-            self.leader = Some(Split { feature: self.feature, gain, cut });
-            self.bar = gain + (gain * TIE).max(self.noise).max(f64::MIN_POSITIVE);
+        if gain < self.floor {
+            return;
         }
+        match self.records.last() {
+            Some(&(record, _)) if gain <= record => return,
+            Some(&(record, _)) if record < near(gain, self.noise) => self.records.clear(),
+            _ => {}
+        }
+        self.records.push((gain, cut));
     }
 }
 
@@ -248,8 +213,10 @@ mod tests {
     fn winner(gains: &[f64]) -> Option<usize> {
         let mut contest = Tournament::new();
         contest.restart(0.0, 0.0);
-        gains.iter().enumerate().for_each(|(i, &gain)| contest.enter(gain, i));
-        contest.winner().map(|(_, i)| i)
+        for (n_left, &gain) in gains.iter().enumerate() {
+            contest.offer(gain, Cut { n_left, missing_left: false });
+        }
+        contest.found().map(|found| found.cut.n_left)
     }
 
     #[test]
@@ -257,21 +224,6 @@ mod tests {
         assert_eq!(winner(&[1.0, 2.0, 2.0 + 1e-12, 2.0 - 1e-12]), Some(1));
         assert_eq!(winner(&[0.0, 0.0]), Some(0));
         assert_eq!(winner(&[]), None);
-    }
-
-    #[test]
-    fn the_ladder_keeps_the_first_of_ties() {
-        let climb = |gains: &[f64]| {
-            let mut ladder = Ladder::new(0.0);
-            for (feature, &gain) in gains.iter().enumerate() {
-                ladder.feature = feature;
-                ladder.offer(gain, Cut { n_left: 1, missing_left: false });
-            }
-            ladder.leader().map(|split| split.feature)
-        };
-        assert_eq!(climb(&[0.0, 0.0, 0.0]), Some(0));
-        assert_eq!(climb(&[1.0, 2.0, 2.0 + 1e-12, 1.5]), Some(1));
-        assert_eq!(climb(&[]), None);
     }
 
     #[test]
@@ -295,7 +247,7 @@ mod tests {
             }
             // Where the feature can still win, it reports just what it would have reported alone.
             if top >= incumbent - incumbent * TIE {
-                prop_assert_eq!(contest.winner().map(|w| w.1.n_left), winner(&gains));
+                prop_assert_eq!(contest.found().map(|found| found.cut.n_left), winner(&gains));
             }
         }
 

@@ -46,6 +46,62 @@ impl<T: Copy, S, F: Fn(T) -> S> Steps for Carried<'_, T, F> {
 /// Number of rows that a `u16` can tell apart. A table of this length needs no check of its index.
 pub(crate) const TABLE: usize = 1 << 16;
 
+/// A table with an entry for every number of 16 bits, on the heap.
+#[allow(clippy::unnecessary_box_returns)] // Half a megabyte.
+pub(crate) fn table<T: Copy + Default>() -> Box<[T; TABLE]> {
+    vec![T::default(); TABLE].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("the length is right"))
+}
+
+/// The rows of a small node in the order of every feature.
+#[derive(Clone, Copy)]
+pub(crate) struct Orders<'a> {
+    /// The orders of all the rows of the subtree, feature after feature.
+    pub columns: &'a [u16],
+    pub n_rows: usize,
+    /// The node's range in each of them.
+    pub start: usize,
+    pub len: usize,
+}
+
+impl<'a> Orders<'a> {
+    #[inline(always)]
+    pub fn of(self, feature: usize) -> &'a [u16] {
+        &self.columns[feature * self.n_rows + self.start..][..self.len]
+    }
+
+    pub fn n_features(self) -> usize {
+        self.columns.len() / self.n_rows
+    }
+}
+
+/// Row numbers in the feature's order; each row's target becomes a step when it is asked for.
+pub(crate) struct Indexed<'a, T, F> {
+    pub rows: &'a [u16],
+    pub items: &'a [T],
+    pub step: F,
+}
+
+impl<T: Copy, S, F: Fn(T) -> S> Steps for Indexed<'_, T, F> {
+    type Step = S;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> S {
+        (self.step)(self.items[self.rows[place] as usize])
+    }
+
+    #[inline(always)]
+    fn fill(&self, start: usize, steps: &mut [S]) {
+        for (step, &row) in steps.iter_mut().zip(&self.rows[start..]) {
+            *step = (self.step)(self.items[row as usize]);
+        }
+    }
+}
+
 /// Row numbers in the feature's order, and every row's step.
 pub(crate) struct LookedUp<'a, S> {
     pub rows: &'a [u16],

@@ -10,7 +10,7 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// A grid for values from `-largest` to `largest` whose sums of absolute values stay below `total`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// Size of a unit: a power of two, so that scaling is exact.
     pub unit: f64,
     per_unit: f64,
@@ -26,10 +26,15 @@ impl Grid {
         Self { unit: exp2(exponent), per_unit: exp2(-exponent) }
     }
 
+    #[inline(always)]
+    pub fn in_units(self, value: f64) -> f64 {
+        value * self.per_unit
+    }
+
     /// The value in units, rounded to the nearest.
     #[inline(always)]
     pub fn put(self, value: f64) -> i64 {
-        ((value * self.per_unit + ROUNDER).to_bits() as i64).wrapping_sub(ROUNDER.to_bits() as i64)
+        ((self.in_units(value) + ROUNDER).to_bits() as i64).wrapping_sub(ROUNDER.to_bits() as i64)
     }
 }
 

@@ -5,13 +5,14 @@
 //! so that no cut may part them, it learns from [`Cuts`].
 
 pub(crate) mod classes;
-mod fixed_point;
+pub(crate) mod fixed_point;
 pub(crate) mod squared;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::fixed_point::Grid;
 use crate::split::{Contest, Cut, partition_point};
-use crate::steps::Steps;
+use crate::steps::{Orders, Steps};
 
 /// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
 pub(crate) trait Criterion: Sync {
@@ -25,6 +26,8 @@ pub(crate) trait Criterion: Sync {
     type Scratch: Default + Send;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
+    /// Whether the loss is a squared error of unweighted numbers.
+    const IS_SQUARED_ERROR: bool = false;
 
     /// Describes the targets of a node. The answer must not depend on their order by more than rounding of reported
     /// statistics; sums that decide between splits must not depend on it at all.
@@ -58,6 +61,30 @@ pub(crate) trait Criterion: Sync {
         contest: &mut O,
         scratch: &mut Self::Scratch,
     );
+
+    /// The number behind a target, where the loss is a squared error.
+    fn number(&self, _item: Self::Item) -> f64 {
+        unreachable!("only squared errors are of numbers")
+    }
+
+    /// Appends what a node of this mean and variance predicts and returns its impurity; for squared errors.
+    fn write_summary(&self, _rows: usize, _mean: f64, _variance: f64, _values: &mut Vec<f64>) -> f64 {
+        unreachable!("only squared errors are told by mean and variance")
+    }
+
+    /// Writes for each order an upper bound on its gains, missing values left aside, where that costs less than sweeping
+    /// them all. Returns whether it has; `items` are the targets by the orders' row numbers.
+    fn bound(
+        &self,
+        _node: &Self::Node,
+        _items: &[Self::Item],
+        _orders: Orders<'_>,
+        _min_rows: usize,
+        _scratch: &mut Self::Scratch,
+        _bounds: &mut Vec<f64>,
+    ) -> bool {
+        false
+    }
 
     /// Absolute error of this node's gains, in their units.
     fn noise(&self, node: &Self::Node) -> f64;

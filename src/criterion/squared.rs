@@ -12,13 +12,14 @@
 //!
 //! Cost: O(rows) a feature. The larger the node, the smaller the share of its blocks that are looked into.
 
+mod bounds;
 mod sweep;
 
-use self::sweep::{Screen, Sweep};
+use self::sweep::{LARGE, Screen, Sweep};
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Sample, Weighted};
 use crate::split::Contest;
-use crate::steps::Steps;
+use crate::steps::{Orders, Steps};
 
 /// Up to this many rows of weight one, products of two sums stay below 2^63: rows² · 2^51.
 const FITS_64_BITS: usize = 45;
@@ -56,7 +57,6 @@ pub(crate) struct Node {
     total: Sums,
     /// Largest w·(y − lowest) in units, rounded up: bounds what one row can add to a sum.
     largest_step: f64,
-    screen: Screen,
     mean: f64,
     impurity: f64,
 }
@@ -73,7 +73,6 @@ impl Node {
             weights,
             total: Sums { value: 0, weight: weights.put(item.weight()) },
             largest_step: 0.0,
-            screen: Screen::default(),
             mean: item.y(),
             impurity: 0.0,
         }
@@ -108,7 +107,6 @@ impl Node {
             weights: scale.weights,
             total,
             largest_step: heaviest * range / scale.values.unit + 1.0,
-            screen: Screen::new(total),
             mean: lowest + mean,
             impurity: squares / weight,
         }
@@ -258,13 +256,21 @@ fn sum_in_lanes<T: Copy>(items: &[T], term: impl Fn(T) -> f64) -> f64 {
     (quarter[0] + quarter[2]) + (quarter[1] + quarter[3])
 }
 
+/// Buffers of a search, reused from node to node.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    bounds: bounds::Scratch,
+    /// Sums at the end of each block.
+    edges: Vec<Sums>,
+}
+
 impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
     type Step = T::Step;
     type Node = Node;
-    /// Sums at the end of each block.
-    type Scratch = Vec<Sums>;
+    type Scratch = Scratch;
     const WEIGHTED: bool = T::WEIGHTED;
+    const IS_SQUARED_ERROR: bool = !T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> Node {
         match items {
@@ -322,10 +328,47 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,
-        edges: &mut Vec<Sums>,
+        scratch: &mut Scratch,
     ) {
         let fits_64_bits = !T::WEIGHTED && steps.len() <= FITS_64_BITS;
-        Sweep { node, steps, cuts, contest, fits_64_bits, screen: node.screen }.walk(edges);
+        Sweep { node, steps, cuts, contest, fits_64_bits, screen: Screen::new(node.total) }.walk(&mut scratch.edges);
+    }
+
+    #[inline]
+    fn number(&self, item: T) -> f64 {
+        item.y()
+    }
+
+    #[inline]
+    fn write_summary(&self, rows: usize, mean: f64, variance: f64, values: &mut Vec<f64>) -> f64 {
+        match self.report {
+            Report::Mean => {
+                values.push(mean);
+                variance
+            }
+            Report::TwoClasses => {
+                let ones = (mean * rows as f64).round();
+                let [zeros, ones] = [rows as f64 - ones, ones].map(|count| count / rows as f64);
+                values.extend([zeros, ones]);
+                2.0 * zeros * ones
+            }
+        }
+    }
+
+    fn bound(
+        &self,
+        node: &Node,
+        items: &[T],
+        orders: Orders<'_>,
+        min_rows: usize,
+        scratch: &mut Scratch,
+        bounds: &mut Vec<f64>,
+    ) -> bool {
+        let is_small = !T::WEIGHTED && node.rows < LARGE;
+        if is_small {
+            scratch.bounds.bound(node, items, orders, min_rows, bounds);
+        }
+        is_small
     }
 
     fn noise(&self, _: &Node) -> f64 {

@@ -6,6 +6,7 @@
 
 mod sprout;
 mod subtree;
+mod tiny;
 mod top;
 
 use crate::criterion::Criterion;

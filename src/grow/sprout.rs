@@ -25,6 +25,15 @@ impl Sprout {
         self.nodes.len() - 1
     }
 
+    /// Appends a leaf of unweighted rows and returns its number.
+    pub fn push_summary<C: Criterion>(&mut self, criterion: &C, rows: usize, mean: f64, variance: f64) -> usize {
+        let impurity = criterion.write_summary(rows, mean, variance, &mut self.statistics.values);
+        self.statistics.impurity.push(impurity);
+        self.statistics.rows.push(rows as u32);
+        self.nodes.push(Node::leaf());
+        self.nodes.len() - 1
+    }
+
     /// Turns a leaf into an inner node.
     pub fn split(&mut self, id: usize, test: Test) {
         self.nodes[id] = Node::inner(test);

@@ -16,14 +16,16 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Fit;
 use super::sprout::Sprout;
+use super::tiny::{Cells, Plot, Tiny};
 use crate::columns::Columns;
 use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
-use crate::partition::partition_rows;
+use crate::partition::{keep_rows, partition_rows};
 use crate::scan::{Feature, scan};
-use crate::split::{Cut, Division, Ladder, Split};
-use crate::steps::{LookedUp, TABLE};
+use crate::search::decide;
+use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
+use crate::steps::{Indexed, LookedUp, Orders, TABLE, table};
 
 /// A subtree's columns, in both buffers, are to fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
@@ -47,10 +49,20 @@ pub(super) struct Workspace<X, C: Criterion> {
     /// Of the rows of the node that is being divided: whether each goes left.
     sides: Box<[bool; TABLE]>,
     sweep: C::Scratch,
+    search: Search,
+    tiny: Tiny,
     /// Targets of a child.
     child: Vec<C::Item>,
     /// Right part of a column that is being partitioned.
     right: Vec<u16>,
+}
+
+/// What a search has found so far.
+struct Search {
+    /// For each feature, the most that it can gain.
+    bounds: Vec<f64>,
+    findings: Vec<Option<Found>>,
+    contest: Tournament,
 }
 
 /// A node still to be grown.
@@ -60,18 +72,14 @@ struct Task<N> {
     depth: u32,
     /// Which buffer holds its range.
     buffer: usize,
+    /// A column that is sure to have its rows: of leaves and pairs, no others need be kept up.
+    column: usize,
     /// The inner node that it is the right child of; a left child simply comes next.
     right_of: Option<usize>,
 }
 
-/// A table with an entry for every number of 16 bits, on the heap.
-#[allow(clippy::unnecessary_box_returns)] // Half a megabyte.
-fn table<T: Copy + Default>() -> Box<[T; TABLE]> {
-    vec![T::default(); TABLE].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("the length is right"))
-}
-
 impl<X: Cell, C: Criterion> Workspace<X, C> {
-    pub fn new() -> Self {
+    pub fn new(rules: &Rules) -> Self {
         Self {
             n_rows: 0,
             cells: Vec::new(),
@@ -80,6 +88,8 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             steps: table(),
             sides: table(),
             sweep: C::Scratch::default(),
+            search: Search { bounds: Vec::new(), findings: Vec::new(), contest: Tournament::new() },
+            tiny: Tiny::new(rules.min_rows_leaf),
             child: Vec::new(),
             right: Vec::new(),
         }
@@ -97,8 +107,11 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     ) -> Sprout {
         self.take_in(fit, columns, start..start + fit.criterion.rows(&root), local_ids);
         let mut sprout = Sprout::default();
-        let mut pending = vec![Task { node: root, start: 0, depth, buffer: 0, right_of: None }];
+        let mut pending = vec![Task { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None }];
         while let Some(task) = pending.pop() {
+            if self.grow_tiny(fit, columns, &task, &mut sprout) {
+                continue;
+            }
             let id = sprout.push(fit.criterion, &task.node);
             if let Some(parent) = task.right_of {
                 sprout.set_right(parent, id);
@@ -114,17 +127,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let (division, [left, right]) = self.divide(fit, columns, &task, &split);
             sprout.split(id, fit.test(&division, &left, &right));
             let depth = task.depth + 1;
-            let is_leaf = |child| fit.is_leaf(child, depth);
-            let is_simple = |child| is_leaf(child) || is_pair(fit, child);
-            if !(is_leaf(&left) && is_leaf(&right)) {
-                // A pair looks at one column only.
-                let n_columns = if is_simple(&left) && is_simple(&right) { 1 } else { fit.x.n_columns() };
-                self.partition(n_columns, &task, &division);
-            }
-            let buffer = 1 - task.buffer;
+            let [keep_left, keep_right] = [&left, &right].map(|child| Keep::of(fit, child, depth));
+            self.partition(&task, &division, [keep_left, keep_right]);
+            let (buffer, column) = (1 - task.buffer, division.feature);
             let middle = task.start + division.n_left();
-            pending.push(Task { node: right, start: middle, depth, buffer, right_of: Some(id) });
-            pending.push(Task { node: left, start: task.start, depth, buffer, right_of: None });
+            pending.push(Task { node: right, start: middle, depth, buffer, column, right_of: Some(id) });
+            pending.push(Task { node: left, start: task.start, depth, buffer, column, right_of: None });
         }
         sprout
     }
@@ -168,35 +176,60 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    /// The node's rows in the order of a feature.
-    fn rows(&self, task: &Task<C::Node>, len: usize, feature: usize) -> &[u16] {
-        &self.buffers[task.buffer][feature * self.n_rows + task.start..][..len]
+    fn search(&mut self, fit: &Fit<'_, X, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
+        let node = &task.node;
+        let Self { n_rows, cells, items, buffers, steps, sweep, search, .. } = self;
+        let len = fit.criterion.rows(node);
+        let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
+        let bounded = fit.criterion.bound(node, items, orders, fit.rules.min_rows_leaf, sweep, &mut search.bounds);
+        if !bounded {
+            for &row in orders.of(0) {
+                steps[row as usize] = fit.criterion.step(node, items[row as usize]);
+            }
+            search.bounds.clear();
+            search.bounds.resize(fit.x.n_columns(), f64::INFINITY);
+        }
+        for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
+            // With missing values on the left it may gain more.
+            *bound = f64::INFINITY;
+        }
+        search
+            .run(fit.criterion.noise(node), |feature, contest| {
+                let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
+                let value = |place: usize| cells[rows[place] as usize];
+                let has_missing = columns.has_missing[feature];
+                if bounded {
+                    let steps = &Indexed { rows, items, step: |item| fit.criterion.step(node, item) };
+                    scan(fit.criterion, node, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                } else {
+                    let steps = &LookedUp { rows, table: steps };
+                    scan(fit.criterion, node, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                }
+            })
+            .filter(|split| fit.is_worthwhile(node, split))
     }
 
-    fn search(&mut self, fit: &Fit<'_, X, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
+    /// Grows a node that is tiny with all that is below it; returns whether it is.
+    fn grow_tiny(
+        &mut self,
+        fit: &Fit<'_, X, C>,
+        columns: &Columns<C::Item>,
+        task: &Task<C::Node>,
+        sprout: &mut Sprout,
+    ) -> bool {
         let len = fit.criterion.rows(&task.node);
-        let buffer = &self.buffers[task.buffer];
-        for &row in &buffer[task.start..][..len] {
-            self.steps[row as usize] = fit.criterion.step(&task.node, self.items[row as usize]);
+        let orders = Orders { columns: &self.buffers[task.buffer], n_rows: self.n_rows, start: task.start, len };
+        let plot = Plot { fit, cells: Cells { cells: &self.cells, n_rows: self.n_rows }, orders };
+        let is_tiny = !fit.is_leaf(&task.node, task.depth) && plot.is_tiny(&columns.has_missing);
+        if is_tiny {
+            self.tiny.grow(&plot, &self.items, task.depth, task.right_of.map(|id| id as u32), sprout);
         }
-        let mut ladder = Ladder::new(fit.criterion.noise(&task.node));
-        let features = self.cells.chunks_exact(self.n_rows).zip(buffer.chunks_exact(self.n_rows));
-        for (feature, (cells, column)) in features.enumerate() {
-            let rows = &column[task.start..][..len];
-            ladder.feature = feature;
-            let feature = Feature {
-                steps: &LookedUp { rows, table: &self.steps },
-                value: |place: usize| cells[rows[place] as usize],
-                has_missing: columns.has_missing[feature],
-            };
-            scan(fit.criterion, &task.node, &feature, fit.rules, &mut ladder, &mut self.sweep);
-        }
-        ladder.leader().filter(|split| fit.is_worthwhile(&task.node, split))
+        is_tiny
     }
 
     /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.
     fn grow_pair(&self, fit: &Fit<'_, X, C>, task: &Task<C::Node>, id: usize, sprout: &mut Sprout) {
-        let rows = self.rows(task, 2, 0);
+        let rows = &self.buffers[task.buffer][task.column * self.n_rows + task.start..][..2];
         for (feature, cells) in self.cells.chunks_exact(self.n_rows).enumerate() {
             let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), self.items[row as usize]));
             let [(a, _), (b, _)] = pair;
@@ -218,7 +251,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    /// Carries the split out in the winner's column: notes who goes where, and describes the children.
+    /// Carries the split out in the winner's column and describes the children.
     fn divide(
         &mut self,
         fit: &Fit<'_, X, C>,
@@ -231,30 +264,96 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let cells = &self.cells[split.feature * self.n_rows..];
         let value = |place: usize| cells[rows[place] as usize].to_f64();
         let division = Division::new(split, len, columns.has_missing[split.feature], value);
-        let right = division.right();
-        let parts = [[&rows[..right.start], &rows[right.end..]], [&rows[right], &[]]];
-        let [left, right] = [true, false].map(|is_left| {
+        let children = division.sides(rows).map(|parts| {
             self.child.clear();
-            for rows in parts[usize::from(!is_left)] {
-                self.child.extend(rows.iter().map(|&row| self.items[row as usize]));
-                for &row in rows {
-                    self.sides[row as usize] = is_left;
-                }
-            }
+            self.child.extend(parts.into_iter().flatten().map(|&row| self.items[row as usize]));
             fit.criterion.describe(&self.child)
         });
-        (division, [left, right])
+        (division, children)
     }
 
-    /// Partitions the node's range of the first columns into the other buffer.
-    fn partition(&mut self, n_columns: usize, task: &Task<C::Node>, division: &Division) {
+    /// Partitions the node's range into the other buffer, as far as the children need it.
+    fn partition(&mut self, task: &Task<C::Node>, division: &Division, keep: [Keep; 2]) {
+        let [left, right] = keep;
+        if left == Keep::Nothing && right == Keep::Nothing {
+            return;
+        }
         let [first, second] = &mut self.buffers;
         let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
-        for column in 0..n_columns {
+        let range = |column: usize| {
             let start = column * self.n_rows + task.start;
-            let range = start..start + division.len;
-            let n_left = partition_rows(&from[range.clone()], &self.sides, &mut to[range], &mut self.right);
-            debug_assert_eq!(n_left, division.n_left());
+            start..start + division.len
+        };
+        let winner = &from[range(division.feature)];
+        let sides = division.sides(winner);
+        let mut place = range(division.feature).start;
+        for rows in sides.into_iter().flatten() {
+            to[place..place + rows.len()].copy_from_slice(rows);
+            place += rows.len();
+        }
+        if left != Keep::All && right != Keep::All {
+            return;
+        }
+        for (parts, is_left) in sides.into_iter().zip([true, false]) {
+            parts.into_iter().flatten().for_each(|&row| self.sides[row as usize] = is_left);
+        }
+        for column in (0..from.len() / self.n_rows).filter(|&column| column != division.feature) {
+            let (from, to) = (&from[range(column)], &mut to[range(column)]);
+            match keep {
+                [Keep::All, Keep::All] => partition_rows(from, &self.sides, to, &mut self.right),
+                [Keep::All, _] => keep_rows::<true>(from, &self.sides, &mut to[..division.n_left()]),
+                _ => keep_rows::<false>(from, &self.sides, &mut to[division.n_left()..]),
+            }
+        }
+    }
+}
+
+impl Search {
+    /// Scans the features that could win, the most promising one first, and decides.
+    fn run(&mut self, noise: f64, mut scan: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
+        let Self { bounds, findings, contest } = self;
+        let mut favourite = 0;
+        for feature in 1..bounds.len() {
+            favourite = if bounds[feature] > bounds[favourite] { feature } else { favourite };
+        }
+        findings.clear();
+        findings.resize(bounds.len(), None);
+        let mut incumbent = 0.0;
+        for feature in std::iter::once(favourite).chain((0..bounds.len()).filter(|&feature| feature != favourite)) {
+            contest.restart(noise, incumbent);
+            if bounds[feature] >= contest.bar() {
+                scan(feature, contest);
+                findings[feature] = contest.found();
+                incumbent = contest.found().map_or(incumbent, |found| found.top.max(incumbent));
+            }
+        }
+        let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found)?)));
+        decide(found, noise, |feature, least| {
+            contest.restart_from(least);
+            scan(feature, contest);
+            contest.found().map(|found| found.cut)
+        })
+    }
+}
+
+/// How much of a child's columns is still needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// Of a leaf.
+    Nothing,
+    /// Of a pair: whose rows are in any one column.
+    One,
+    All,
+}
+
+impl Keep {
+    fn of<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, child: &C::Node, depth: u32) -> Self {
+        if fit.is_leaf(child, depth) {
+            Self::Nothing
+        } else if is_pair(fit, child) {
+            Self::One
+        } else {
+            Self::All
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::criterion::Criterion;
 use crate::data::Cell;
 use crate::partition::partition;
 use crate::scan::{Feature, scan};
-use crate::search::{Incumbent, Judge};
-use crate::split::{Cut, Division, Found, Tournament};
+use crate::search::{Incumbent, decide};
+use crate::split::{Division, Found, Tournament};
 use crate::steps::Carried;
 use crate::tree::Test;
 
@@ -24,6 +24,27 @@ struct Open<C: Criterion> {
     id: usize,
     start: usize,
     node: C::Node,
+}
+
+impl<C: Criterion> Open<C> {
+    /// Offers the cuts of one feature.
+    fn scan<X: Cell>(
+        &self,
+        fit: &Fit<'_, X, C>,
+        feature: usize,
+        column: &Column<C::Item>,
+        has_missing: bool,
+        contest: &mut Tournament,
+        scratch: &mut C::Scratch,
+    ) {
+        let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
+        let feature = Feature {
+            steps: &Carried { items: stretch.items, step: |item| fit.criterion.step(&self.node, item) },
+            value: |place| fit.x.get(stretch.rows[place] as usize, feature),
+            has_missing,
+        };
+        scan(fit.criterion, &self.node, &feature, fit.rules, contest, scratch);
+    }
 }
 
 /// A node that has been split, until the columns have followed.
@@ -85,7 +106,7 @@ impl Sides {
 /// Buffers of one worker.
 struct Hand<C: Criterion> {
     spare: Column<C::Item>,
-    contest: Tournament<Cut>,
+    contest: Tournament,
     sweep: C::Scratch,
 }
 
@@ -97,7 +118,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, mut columns: Colu
     let local_ids: Vec<AtomicU16> = (0..fit.x.n_rows()).map(|_| AtomicU16::new(0)).collect();
     let hand = |_| Hand { spare: Column::with_len(0), contest: Tournament::new(), sweep: C::Scratch::default() };
     let mut hands: Vec<Hand<C>> = (0..fit.team.threads()).map(hand).collect();
-    let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new()).collect();
+    let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new(fit.rules)).collect();
 
     let mut level = vec![Open { id: crown.push(fit, &root), start: 0, node: root }];
     let mut partings: Vec<Parting> = Vec::new();
@@ -110,7 +131,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, mut columns: Colu
             level.into_iter().partition(|open| fit.criterion.rows(&open.node) <= small);
         let findings = search_level(fit, &mut columns, &partings, &sides, &open, &mut hands);
         grow_subtrees(fit, &columns, subtrees, depth, &local_ids, &mut workspaces, &mut crown);
-        (level, partings) = divide(fit, &columns, open, &findings, &sides, &mut crown);
+        (level, partings) = divide(fit, &columns, open, &findings, &sides, &mut hands[0], &mut crown);
         sides.publish();
     }
     drop((columns, hands, workspaces, sides, local_ids));
@@ -143,17 +164,11 @@ fn search_level<X: Cell, C: Criterion>(
             if fit.team.cancelled() {
                 return None;
             }
-            let stretch = column.range(open.start..open.start + fit.criterion.rows(&open.node));
-            let feature = Feature {
-                steps: &Carried { items: stretch.items, step: |item| fit.criterion.step(&open.node, item) },
-                value: |place| fit.x.get(stretch.rows[place] as usize, feature),
-                has_missing: has_missing[feature],
-            };
             hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-            scan(fit.criterion, &open.node, &feature, fit.rules, &mut hand.contest, &mut hand.sweep);
-            let (top, cut) = hand.contest.winner()?;
-            incumbent.raise(top);
-            Some(Found { top, cut })
+            open.scan(fit, feature, column, has_missing[feature], &mut hand.contest, &mut hand.sweep);
+            let found = hand.contest.found()?;
+            incumbent.raise(found.top);
+            Some(found)
         }));
     });
     findings
@@ -208,14 +223,22 @@ fn divide<X: Cell, C: Criterion>(
     open: Vec<Open<C>>,
     findings: &[Vec<Option<Found>>],
     sides: &Sides,
+    hand: &mut Hand<C>,
     crown: &mut Crown,
 ) -> (Vec<Open<C>>, Vec<Parting>) {
-    let mut judge = Judge::new();
     let mut partings = Vec::new();
-    for (k, Open { id, start, node }) in open.into_iter().enumerate() {
+    for (k, open) in open.into_iter().enumerate() {
         let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
-        let Some(split) = judge.decide(fit.criterion, &node, found) else { continue };
-        if fit.is_worthwhile(&node, &split) {
+        let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
+            let Hand { contest, sweep, .. } = hand;
+            contest.restart_from(least);
+            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], contest, sweep);
+            contest.found().map(|found| found.cut)
+        });
+        let Open { id, start, node } = open;
+        if let Some(split) = split
+            && fit.is_worthwhile(&node, &split)
+        {
             let len = fit.criterion.rows(&node);
             let rows = &columns.columns[split.feature].rows[start..start + len];
             let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();

@@ -10,7 +10,7 @@ use crate::steps::Steps;
 const BLOCK: usize = 32;
 
 /// Nodes from this size on skip blocks.
-const LARGE: usize = 8 * BLOCK;
+pub(super) const LARGE: usize = 8 * BLOCK;
 
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
@@ -76,7 +76,7 @@ const COUNTS: [f64; BLOCK] = {
 };
 
 /// The test that most positions fail, in f64 and never too strict.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Screen {
     /// S / W.
     mean: f64,

@@ -10,8 +10,8 @@ use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
-use crate::split::{Contest, Cut, Found, Ladder, Split, Tournament};
-use crate::steps::{Carried, LookedUp, TABLE};
+use crate::split::{Cut, Found, Tournament};
+use crate::steps::{Carried, Orders};
 
 /// A criterion that can be asked for what a row of a definition is to it.
 pub trait Twin: Criterion {
@@ -118,26 +118,27 @@ impl Range {
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
         scan(criterion, node, &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
-        tournament.winner().map(|(top, cut)| Found { top, cut })
+        tournament.found()
     }
 
-    /// The feature's split if it leads after one that gained `before`; as in subtrees.
-    pub fn lead<C: Twin>(&self, criterion: &C, node: &C::Node, before: Option<f64>) -> Option<Split> {
-        let mut table = vec![C::Step::default(); TABLE];
+    /// Upper bounds on the gain of the feature, which stands at every place among others, or none if there are no such bounds.
+    pub fn bounds<C: Twin>(&self, criterion: &C, node: &C::Node) -> Vec<f64> {
+        let n_rows = self.rows.len();
         // Rows of a subtree have numbers in an order of their own.
-        let rows: Vec<u16> = (0..self.rows.len() as u16).rev().collect();
-        for (&row, item) in rows.iter().zip(self.items::<C>()) {
-            table[row as usize] = criterion.step(node, item);
-        }
-        let steps = LookedUp { rows: &rows, table: table.as_slice().try_into().expect("a whole table") };
-        let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
-        let mut ladder = Ladder::new(criterion.noise(node));
-        if let Some(gain) = before {
-            ladder.offer(gain, Cut { n_left: 0, missing_left: false });
-        }
-        ladder.feature = 1;
-        scan(criterion, node, &feature, &self.rules, &mut ladder, &mut C::Scratch::default());
-        ladder.leader().filter(|split| split.feature == 1)
+        let rows: Vec<u16> = (0..n_rows as u16).rev().collect();
+        let mut items = self.items::<C>();
+        items.reverse();
+        let columns = rows.repeat(7);
+        let orders = Orders { columns: &columns, n_rows, start: 0, len: n_rows };
+        let mut bounds = Vec::new();
+        let min_rows = self.rules.min_rows_leaf;
+        let bounded = criterion.bound(node, &items, orders, min_rows, &mut C::Scratch::default(), &mut bounds);
+        assert_eq!(bounds.len(), if bounded { 7 } else { 0 });
+        bounds
+    }
+
+    pub fn has_missing(&self) -> bool {
+        self.values.iter().any(|value| value.is_nan())
     }
 
     pub fn sides(&self, cut: Cut) -> [Vec<Row>; 2] {
