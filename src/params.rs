@@ -70,6 +70,13 @@ pub(crate) struct Rules {
     pub min_gain: f64,
 }
 
+impl Rules {
+    /// True if a cut needs no more than enough rows on both sides: neither weight nor gain can forbid it.
+    pub fn count_rows_alone(&self) -> bool {
+        self.min_weight_leaf == 0.0 && self.min_gain == 0.0
+    }
+}
+
 impl Params {
     /// Checks the settings and resolves fractions for a data set of `n_rows` rows.
     pub(crate) fn rules(&self, n_rows: usize, total_weight: f64, is_weighted: bool) -> Result<Rules> {

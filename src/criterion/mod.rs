@@ -73,7 +73,7 @@ pub(crate) trait Criterion: Sync {
     }
 
     /// Writes for each order an upper bound on its gains, missing values left aside, where that costs less than sweeping
-    /// them all. Returns whether it has; `items` are the targets by the orders' row numbers.
+    /// them all. `items` are the targets by the orders' row numbers.
     fn bound(
         &self,
         _node: &Self::Node,
@@ -82,8 +82,8 @@ pub(crate) trait Criterion: Sync {
         _min_rows: usize,
         _scratch: &mut Self::Scratch,
         _bounds: &mut Vec<f64>,
-    ) -> bool {
-        false
+    ) -> Outlook {
+        Outlook::Unknown
     }
 
     /// Absolute error of this node's gains, in their units.
@@ -91,6 +91,18 @@ pub(crate) trait Criterion: Sync {
 
     /// A gain of this node in units of the loss, summed over rows.
     fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
+}
+
+/// What can be said of a node's cuts before any order is swept.
+pub(crate) enum Outlook {
+    Unknown,
+    /// The gains of each order are bounded.
+    Bounded,
+    /// And this cut, if it parts different values, is the winner.
+    Clear {
+        order: usize,
+        n_left: usize,
+    },
 }
 
 /// The cuts of one feature's range that are allowed.

@@ -17,7 +17,7 @@ mod sweep;
 
 use self::sweep::{LARGE, Screen, Sweep};
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Sample, Weighted};
+use super::{Criterion, Cuts, Outlook, Sample, Weighted};
 use crate::split::Contest;
 use crate::steps::{Orders, Steps};
 
@@ -363,12 +363,14 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         min_rows: usize,
         scratch: &mut Scratch,
         bounds: &mut Vec<f64>,
-    ) -> bool {
-        let is_small = !T::WEIGHTED && node.rows < LARGE;
-        if is_small {
-            scratch.bounds.bound(node, items, orders, min_rows, bounds);
+    ) -> Outlook {
+        if T::WEIGHTED || node.rows >= LARGE {
+            return Outlook::Unknown;
         }
-        is_small
+        match scratch.bounds.bound(node, items, orders, min_rows, bounds) {
+            Some((order, n_left)) => Outlook::Clear { order, n_left },
+            None => Outlook::Bounded,
+        }
     }
 
     fn noise(&self, _: &Node) -> f64 {

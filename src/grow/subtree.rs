@@ -18,7 +18,7 @@ use super::Fit;
 use super::sprout::Sprout;
 use super::tiny::{Cells, Plot, Tiny};
 use crate::columns::Columns;
-use crate::criterion::Criterion;
+use crate::criterion::{Criterion, Outlook};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -181,7 +181,21 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let Self { n_rows, cells, items, buffers, steps, sweep, search, .. } = self;
         let len = fit.criterion.rows(node);
         let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
-        let bounded = fit.criterion.bound(node, items, orders, fit.rules.min_rows_leaf, sweep, &mut search.bounds);
+        let outlook = fit.criterion.bound(node, items, orders, fit.rules.min_rows_leaf, sweep, &mut search.bounds);
+        if let Outlook::Clear { order, n_left } = outlook
+            && !columns.has_missing.contains(&true)
+            && fit.rules.count_rows_alone()
+        {
+            let value = |place: usize| cells[order * *n_rows + orders.of(order)[place] as usize];
+            if value(n_left - 1) != value(n_left) {
+                return Some(Split {
+                    feature: order,
+                    gain: search.bounds[order],
+                    cut: Cut { n_left, missing_left: false },
+                });
+            }
+        }
+        let bounded = !matches!(outlook, Outlook::Unknown);
         if !bounded {
             for &row in orders.of(0) {
                 steps[row as usize] = fit.criterion.step(node, items[row as usize]);
@@ -360,6 +374,5 @@ impl Keep {
 
 /// Whether this node has two rows, and nothing but their values to decide about them.
 fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, node: &C::Node) -> bool {
-    let Rules { min_weight_leaf, min_gain, .. } = *fit.rules;
-    fit.criterion.rows(node) == 2 && min_weight_leaf == 0.0 && min_gain == 0.0
+    fit.criterion.rows(node) == 2 && fit.rules.count_rows_alone()
 }

@@ -101,11 +101,9 @@ pub(super) struct Plot<'a, X, C> {
 impl<X: Cell, C: Criterion> Plot<'_, X, C> {
     /// Whether this may be grown here.
     pub fn is_tiny(&self, has_missing: &[bool]) -> bool {
-        let rules = self.fit.rules;
         C::IS_SQUARED_ERROR
             && (3..=MAX_ROWS).contains(&self.orders.len)
-            && rules.min_weight_leaf == 0.0
-            && rules.min_gain == 0.0
+            && self.fit.rules.count_rows_alone()
             && !(0..has_missing.len()).any(|feature| has_missing[feature] && self.has_missing(feature))
     }
 

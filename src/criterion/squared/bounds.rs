@@ -21,6 +21,10 @@ const LANES: usize = 4;
 /// What is added for rounding may be this share of a gain. The less it may be, the more an error of `t` must be magnified.
 const SHARE: f64 = 1e-12;
 
+/// A cut that gains more than all others by this share is the winner: far above what rounding can do to a gain whose `t` is
+/// not small beside its error.
+const CLEAR: f64 = 1e-8;
+
 /// 1 / k.
 const RECIPROCALS: [f64; LARGE] = {
     let mut reciprocals = [0.0; LARGE];
@@ -42,7 +46,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Writes a bound for each of the orders; at least `min_rows` rows are to be on either side.
+    /// Writes a bound for each of the orders; at least `min_rows` rows are to be on either side. Returns the order and
+    /// the number of rows on the left of a cut that gains clearly more than all others, if there is one.
     pub fn bound<T: ValueSample>(
         &mut self,
         node: &Node,
@@ -50,7 +55,7 @@ impl Scratch {
         orders: Orders<'_>,
         min_rows: usize,
         bounds: &mut Vec<f64>,
-    ) {
+    ) -> Option<(usize, usize)> {
         let rows = node.rows;
         let mean = node.total.value as f64 / rows as f64;
         let deviations = self.deviations.get_or_insert_with(table);
@@ -77,10 +82,31 @@ impl Scratch {
         let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_step;
         // (t + e)² ≤ t² · (1 + share) + e² · (1 + 1/share); no scale is above 2.
         let room = 2.0 * error * error * (1.0 + 1.0 / SHARE);
+        let favourite =
+            (1..n_features).fold(0, |best, feature| if bounds[feature] > bounds[best] { feature } else { best });
+        let close = bounds[favourite] * (1.0 - CLEAR);
+        let n_rivals = bounds.iter().filter(|&&bound| bound >= close).count();
         for bound in bounds {
             *bound = (*bound * (1.0 + 2.0 * SHARE) + room) * rows as f64;
         }
+        // t is at least the root of close / 2: its error, twice and as a share of that, is to be far below what is clear.
+        if n_rivals > 1 || close < 2.0 * (20.0 / CLEAR * error).powi(2) {
+            return None;
+        }
+        Some((favourite, only_cut(orders.of(favourite), deviations, &self.scales, close)?))
     }
+}
+
+/// The number of rows on the left of the one cut with a `t² · (1/k + 1/(m − k))` this high, if it is the only one.
+fn only_cut(order: &[u16], deviations: &[f64; TABLE], scales: &[f64], close: f64) -> Option<usize> {
+    let (mut sum, mut found, mut n_found) = (0.0, 0, 0);
+    for (place, (&row, &scale)) in order.iter().zip(scales).enumerate() {
+        sum += deviations[row as usize];
+        let is_close = sum * sum * scale >= close;
+        found = if is_close { place + 1 } else { found };
+        n_found += usize::from(is_close);
+    }
+    (n_found == 1).then_some(found)
 }
 
 /// The greatest `t² · (1/k + 1/(m − k))` of each order.
