@@ -37,6 +37,8 @@ mod data;
 mod error;
 mod fit;
 mod grow;
+#[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
+pub mod median;
 #[cfg(test)]
 mod naive;
 mod params;
