@@ -6,10 +6,17 @@
 //! of the rows makes a step long.
 
 use std::hint::select_unpredictable;
+use std::num::NonZeroU64;
 
 /// Sides of a cut, as constants for kernels that are compiled for each.
 pub(super) const LEFT: bool = false;
 pub(super) const RIGHT: bool = true;
+
+/// This side's bits of a word. What follows the last rank counts as right; no walk gets there.
+#[inline(always)]
+pub(super) fn of_side<const SIDE: bool>(word: u64) -> u64 {
+    if SIDE == RIGHT { !word } else { word }
+}
 
 /// The bits below a place of a word.
 #[inline(always)]
@@ -20,7 +27,7 @@ pub(super) fn bits_below(rank: usize) -> u64 {
 /// The bits above a place of a word.
 #[inline(always)]
 pub(super) fn bits_above(rank: usize) -> u64 {
-    !bits_below(rank) << 1
+    !(bits_below(rank) | 1 << (rank & 63))
 }
 
 /// Place of the highest bit.
@@ -67,11 +74,11 @@ impl Ranks for OneWord {
 
     #[inline(always)]
     fn neighbour<const SIDE: bool>(&self, rank: usize, way: i32) -> usize {
-        highest(neighbour_bit(if SIDE == RIGHT { !self.0 } else { self.0 }, rank, way))
+        highest(neighbour_bit(of_side::<SIDE>(self.0), rank, way))
     }
 }
 
-/// Any number of ranks. Reused from sweep to sweep.
+/// Memory for any number of ranks, reused from sweep to sweep.
 #[derive(Debug, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
@@ -81,28 +88,26 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// All of `n` ranks on the right.
-    pub(super) fn reset(&mut self, n: usize) -> &mut Self {
+    pub(super) fn reset(&mut self, n: usize) -> Words<'_> {
         let n_words = n.div_ceil(64);
         self.words.clear();
         self.words.resize(n_words, 0);
         self.summaries[usize::from(LEFT)].reset(n_words, 0);
         self.summaries[usize::from(RIGHT)].reset(n_words, !0);
-        self
+        Words { words: &mut self.words, summaries: &mut self.summaries }
     }
+}
 
-    /// This side's ranks of a word. What follows the last rank counts as right; no walk gets there.
-    #[inline(always)]
-    pub(super) fn word<const SIDE: bool>(&self, index: usize) -> u64 {
-        if SIDE == RIGHT { !self.words[index] } else { self.words[index] }
-    }
+/// Any number of ranks.
+pub(super) struct Words<'a> {
+    words: &'a mut [u64],
+    summaries: &'a mut [Summary; 2],
+}
 
-    /// Sets a bit without a word to the summaries: for those who find their way by sums.
+impl Words<'_> {
     #[inline(always)]
-    pub(super) fn set(&mut self, rank: usize) -> (u64, u64) {
-        let word = &mut self.words[rank >> 6];
-        let before = *word;
-        *word |= 1 << (rank & 63);
-        (before, *word)
+    fn word<const SIDE: bool>(&self, index: usize) -> u64 {
+        of_side::<SIDE>(self.words[index])
     }
 
     #[cold]
@@ -130,10 +135,12 @@ impl Bitmap {
     }
 }
 
-impl Ranks for &mut Bitmap {
+impl Ranks for Words<'_> {
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
-        let (before, after) = self.set(rank);
+        let word = &mut self.words[rank >> 6];
+        let (before, after) = (*word, *word | 1 << (rank & 63));
+        *word = after;
         if before == 0 || after == !0 {
             self.summarise(rank >> 6, before, after);
         }
@@ -141,8 +148,10 @@ impl Ranks for &mut Bitmap {
 
     #[inline(always)]
     fn neighbour<const SIDE: bool>(&self, rank: usize, way: i32) -> usize {
-        let bit = neighbour_bit(self.word::<SIDE>(rank >> 6), rank, way);
-        if bit == 0 { self.far_neighbour::<SIDE>(rank, way > 0) } else { rank & !63 | highest(bit) }
+        match NonZeroU64::new(neighbour_bit(self.word::<SIDE>(rank >> 6), rank, way)) {
+            Some(bit) => (rank & !63) + bit.ilog2() as usize,
+            None => self.far_neighbour::<SIDE>(rank, way > 0),
+        }
     }
 }
 
@@ -263,7 +272,7 @@ mod tests {
             let mut bitmap = Bitmap::default();
             // What an earlier sweep left behind must not matter.
             for rank in 0..100 {
-                (&mut *bitmap.reset(100)).move_left(rank);
+                bitmap.reset(100).move_left(rank);
             }
             check_all(bitmap.reset(n), n, &mut Dice::new(seed), in_clusters);
         }

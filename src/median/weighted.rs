@@ -15,7 +15,7 @@
 //! which rows are left.
 
 use super::level::Level;
-use super::ranks::{Bitmap, LEFT, RIGHT, bits_above, bits_below, highest, lowest};
+use super::ranks::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
 
 /// Σw and Σw·y over some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,14 +42,16 @@ type Pyramid = Vec<Vec<Sums>>;
 /// Buffers of a sweep, reused from one to the next.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    bitmap: Bitmap,
+    /// One bit a rank: ones are left.
+    words: Vec<u64>,
     /// Sums over the rows on the left.
     left: Pyramid,
 }
 
 impl Scratch {
     fn reset(&mut self, all: &Pyramid, n: usize) {
-        self.bitmap.reset(n);
+        self.words.clear();
+        self.words.resize(n.div_ceil(64), 0);
         self.left.resize_with(all.len(), Vec::new);
         for (left, all) in self.left.iter_mut().zip(all) {
             left.clear();
@@ -59,7 +61,7 @@ impl Scratch {
 
     #[inline(always)]
     fn move_left(&mut self, rank: usize, row: Sums) {
-        self.bitmap.set(rank);
+        self.words[rank >> 6] |= 1 << (rank & 63);
         let mut index = rank;
         for level in &mut self.left {
             index >>= 6;
@@ -245,8 +247,13 @@ impl Walk<'_> {
     /// The row at this rank if it is of this side.
     #[inline(always)]
     fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
-        let is_here = self.scratch.bitmap.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
+        let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
         if is_here { row(self.sorted, self.weights, rank) } else { Sums::default() }
+    }
+
+    #[inline(always)]
+    fn word<const SIDE: bool>(&self, index: usize) -> u64 {
+        of_side::<SIDE>(self.scratch.words[index])
     }
 
     /// This side's sums over a group of ranks.
@@ -262,7 +269,7 @@ impl Walk<'_> {
         let level = self.rows.level;
         quantile.pass(level, here);
         let mut index = quantile.rank >> 6;
-        let mut bits = self.scratch.bitmap.word::<SIDE>(index) & bits_above(quantile.rank);
+        let mut bits = self.word::<SIDE>(index) & bits_above(quantile.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | lowest(bits);
@@ -274,7 +281,7 @@ impl Walk<'_> {
                 bits &= bits - 1;
             }
             index = self.pass_groups::<SIDE>(&mut quantile, index + 1);
-            bits = self.scratch.bitmap.word::<SIDE>(index);
+            bits = self.word::<SIDE>(index);
         }
     }
 
@@ -306,7 +313,7 @@ impl Walk<'_> {
     fn lower<const SIDE: bool>(&self, mut quantile: Quantile) -> Quantile {
         let level = self.rows.level;
         let mut index = quantile.rank >> 6;
-        let mut bits = self.scratch.bitmap.word::<SIDE>(index) & bits_below(quantile.rank);
+        let mut bits = self.word::<SIDE>(index) & bits_below(quantile.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | highest(bits);
@@ -317,7 +324,7 @@ impl Walk<'_> {
                 bits &= !(1 << (rank & 63));
             }
             index = self.pass_groups_back::<SIDE>(&mut quantile, index - 1);
-            bits = self.scratch.bitmap.word::<SIDE>(index);
+            bits = self.word::<SIDE>(index);
         }
     }
 
