@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use splitwood::median::{Bitmap, Level, quantile, sweep, weighted};
+use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
 /// Rows of each kernel and round, in nodes of the size.
@@ -76,37 +76,42 @@ impl Best {
     }
 }
 
-const KERNELS: [&str; 3] = ["median", "quantile 0.9", "weighted median"];
+const KERNELS: [&str; 6] = ["median: heaps", "bitmap", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap"];
 
 fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
-    let level = Level::new(0.9).unwrap();
-    let rows = weighted::Rows::new(Level::HALF, sorted, weights);
+    let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
+    let rows = weighted::Rows::new(half, sorted, weights);
+    let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
+        nodes.time(|ranks| {
+            let (weight, rank) = (|rank: usize| weight(weights, rank), |place: usize| ranks[place] as usize);
+            Best::find(|best| heap_sweep::sweep(level, sorted, weight, rank, |k, gain| best.offer(k, gain as i64)))
+        })
+    };
     [
+        heaps(half, |_, _| 1),
         nodes.time(|ranks| {
-            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, bitmap, |k, gain| best.offer(k, gain)))
+            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
         }),
+        heaps(level, |_, _| 1),
         nodes.time(|ranks| {
-            Best::find(|best| {
-                quantile::sweep(level, sorted, |i| ranks[i] as usize, bitmap, |k, gain| best.offer(k, gain));
-            })
+            Best::find(|best| quantile::sweep(level, sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
         }),
+        heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
-            Best::find(|best| {
-                rows.sweep(sorted, weights, |i| ranks[i] as usize, scratch, |k, gain| best.offer(k, gain));
-            })
+            Best::find(|best| rows.sweep(sorted, weights, |i| ranks[i] as usize, scratch, |k, g| best.offer(k, g)))
         }),
     ]
 }
 
 fn main() {
+    let asked: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     print!("{:>9}", "rows");
     for name in KERNELS {
-        print!("{name:>18}");
+        print!("{name:>17}");
     }
     println!("     (ns a row)");
     let (mut bitmap, mut scratch) = (Bitmap::default(), weighted::Scratch::default());
-    let asked: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     for size in if asked.is_empty() { SIZES.to_vec() } else { asked } {
         let nodes = Nodes::new(size);
         let mut least = [f64::INFINITY; KERNELS.len()];
@@ -116,7 +121,7 @@ fn main() {
         }
         print!("{size:>9}");
         for time in least {
-            print!("{time:>18.1}");
+            print!("{time:>17.1}");
         }
         println!();
     }

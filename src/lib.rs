@@ -57,6 +57,7 @@ mod tree;
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
+pub use median::{RunningMedian, RunningMedians, running_median};
 pub use params::{Loss, Params, Size};
 pub use threads::available_threads;
 pub use tree::Tree;

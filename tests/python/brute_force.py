@@ -43,8 +43,46 @@ def entropy(targets, weights):
     return -sum(w * math.log2(w / total) for w in class_weights(targets, weights))
 
 
+def quantile_ends(targets, weights, level):
+    """The least and the greatest target that are quantiles: at most the level's share of the
+    weight strictly below, at most the rest strictly above."""
+    total = sum(weights)
+
+    def is_quantile(q):
+        below = sum(w for w, y in zip(weights, targets, strict=True) if y < q)
+        above = sum(w for w, y in zip(weights, targets, strict=True) if y > q)
+        return below <= level * total and above <= (1 - level) * total
+
+    ends = [y for y in targets if is_quantile(y)]
+    return min(ends), max(ends)
+
+
+def quantile_of(targets, weights, level):
+    """The midpoint of all values that are quantiles."""
+    lower, upper = quantile_ends(targets, weights, level)
+    return (lower + upper) / 2
+
+
+def pinball_loss(targets, weights, level):
+    q = quantile_of(targets, weights, level)
+    return sum(
+        w * (level * (y - q) if y > q else (1 - level) * (q - y))
+        for w, y in zip(weights, targets, strict=True)
+    )
+
+
+def absolute_error(targets, weights):
+    return 2 * pinball_loss(targets, weights, Fraction(1, 2))
+
+
 # Each is the total over the node's weight, not the average.
-LOSSES = {"squared_error": squared_error, "gini": gini, "entropy": entropy, "log_loss": entropy}
+LOSSES = {
+    "squared_error": squared_error,
+    "absolute_error": absolute_error,
+    "gini": gini,
+    "entropy": entropy,
+    "log_loss": entropy,
+}
 
 
 class Judge:
