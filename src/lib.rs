@@ -31,6 +31,10 @@
 //! # Ok::<(), splitwood::Error>(())
 //! ```
 
+// So that the definitions which unit tests share with the integration tests find the crate by its name.
+#[cfg(test)]
+extern crate self as splitwood;
+
 mod columns;
 mod criterion;
 mod data;

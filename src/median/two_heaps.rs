@@ -135,23 +135,24 @@ impl RunningMedian {
         } else {
             self.low.remove(row);
         }
+        self.balance();
         if self.in_fog() {
             self.low.rebuild();
             self.high.rebuild();
+            self.balance();
         }
-        self.balance();
         Ok(())
     }
 
-    /// True if the sums have lost what matters of the rows that are left: after the removal of a row that was 1e20 times all the
-    /// others together, or after millions of changes.
+    /// True if the sums have lost what matters of the rows that are left: after the removal of a row that was 1e19 times all the
+    /// others together, or after hundreds of thousands of changes if the loss is next to nothing.
     fn in_fog(&self) -> bool {
         let weight = self.low.weight() + self.high.weight();
         let [of_weight, of_moment] = [0, 1].map(|part| self.low.fog[part] + self.high.fog[part]);
         let m = self.median().map_or(0.0, f64::abs);
-        let loss = self.absolute_error().max(m * weight * f64::EPSILON);
+        let loss = self.absolute_error().max(m * weight * LEAST_LOSS);
         // Also true if something is not a number.
-        !(of_weight <= CLEAR * CLEAR * weight && of_moment + m * of_weight <= CLEAR * loss)
+        !(of_weight <= CLEAR_WEIGHT * weight && of_moment + m * of_weight <= CLEAR_LOSS * loss)
     }
 
     /// Moves rows between the heaps until `low` has the least rows that reach the share.
@@ -219,8 +220,14 @@ impl RunningMedian {
 /// Relative error of a sum of twice the precision.
 const ROUNDING: f64 = f64::EPSILON * f64::EPSILON;
 
-/// Largest error that the sums may have, as a part of what they are used for; what they do have is far below its bound.
-const CLEAR: f64 = 1e-9;
+/// Largest error that the sums of weights may have, relatively: well below what makes a share count as met.
+const CLEAR_WEIGHT: f64 = 1e-18;
+
+/// Largest error that a loss may have, relatively; what it does have is far below this bound.
+const CLEAR_LOSS: f64 = 1e-12;
+
+/// Losses below this part of what they are a difference of count as this much.
+const LEAST_LOSS: f64 = 1e-13;
 
 /// A value and its weight, ordered by the one, then by the other.
 #[derive(Clone, Copy, Debug)]
