@@ -31,12 +31,18 @@
 //! # Ok::<(), splitwood::Error>(())
 //! ```
 
+// So that the definitions which unit tests share with the integration tests find the crate by its name.
+#[cfg(test)]
+extern crate self as splitwood;
+
 mod columns;
 mod criterion;
 mod data;
 mod error;
 mod fit;
 mod grow;
+#[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
+pub mod median;
 #[cfg(test)]
 mod naive;
 mod params;
@@ -55,6 +61,7 @@ mod tree;
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
+pub use median::{RunningMedian, RunningMedians, running_median};
 pub use params::{Loss, Params, Size};
 pub use threads::available_threads;
 pub use tree::Tree;

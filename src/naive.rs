@@ -85,3 +85,47 @@ impl PartialOrd for ExactGain {
         (self.above * other.below).partial_cmp(&(other.above * self.below))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::definition::{Definition, Row, lowest, total_weight};
+    use super::draw::{Dice, Values, Weights};
+    use crate::median::{Center, Level};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The twins of absolute error and quantiles: no other value has less loss, prefixes add up, and leaves agree.
+        #[test]
+        fn quantiles_are_where_the_loss_is_least(
+            n in 1..150usize, values in Values::any(), weights in Weights::any(), level in 1..20u32, seed in any::<u64>()
+        ) {
+            let mut dice = Dice::new(seed);
+            let targets = values.draw(&mut dice, &vec![0.0; n]);
+            let rows: Vec<Row> = targets.into_iter().zip(weights.draw(&mut dice, n)).collect();
+            let mut sorted = rows.clone();
+            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let quantile = Definition::Quantile { below: level, whole: 20 };
+            for definition in [Definition::AbsoluteError, quantile] {
+                let level = Level::new(if definition == quantile { f64::from(level) / 20.0 } else { 0.5 }).unwrap();
+                let center = Center::of_weighted(level, sorted.iter().copied());
+                let (value, loss) = (definition.value(&rows, 0)[0], definition.loss(&rows));
+                prop_assert_eq!(value, center.value);
+                let pinball = |m: f64| -> f64 {
+                    let cost = |y: f64| if y > m { level.cost_above() * (y - m) } else { level.cost_below() * (m - y) };
+                    let factor = if definition == quantile { 1.0 } else { 2.0 };
+                    rows.iter().map(|row| factor * row.1 * cost(row.0)).sum()
+                };
+                let slack = 1e-12 * loss + definition.rounding(&rows) * total_weight(&rows);
+                prop_assert!((pinball(value) - loss).abs() <= slack);
+                prop_assert!(rows.iter().all(|row| pinball(row.0) >= loss - slack));
+                // The twin's own offset, as the audit takes it off.
+                let near: Vec<Row> = rows.iter().map(|row| (row.0 - lowest(&rows), row.1)).collect();
+                let running = definition.running_losses(near.iter().copied());
+                for k in [1, n.div_ceil(2), n] {
+                    let expected = definition.loss(&near[..k]);
+                    prop_assert!((running[k - 1] - expected).abs() <= 1e-9 * expected, "{} {}", running[k - 1], expected);
+                }
+            }
+        }
+    }
+}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.datasets import make_friedman1
 
+from compare import flights
+
 BEST_EXACT_PEER = "best exact peer"
 
 
@@ -16,15 +18,23 @@ class Target:
     ratio: float
 
 
+FRIEDMAN1 = "friedman1"
+FLIGHTS = "New York flights"
+
+
 @dataclass(frozen=True)
 class Case:
-    """One fit: a size, a depth, a kind of target."""
+    """One fit: data of some size, a depth, a kind of target."""
 
     name: str
     rows: int
     depth: int | None
     targets: tuple[Target, ...]
     classes: bool = False
+    # What trees for values minimise, by scikit-learn's name.
+    criterion: str = "squared_error"
+    min_samples_leaf: int = 1
+    source: str = FRIEDMAN1
     columns: int = 10
     # Fits of a millisecond need more rounds for a stable best.
     rounds_per_repeat: int = 1
@@ -33,9 +43,11 @@ class Case:
 
     @property
     def title(self) -> str:
-        kind = "two classes" if self.classes else "squared error"
+        kind = "two classes" if self.classes else self.criterion.replace("_", " ")
         depth = "unlimited depth" if self.depth is None else f"depth {self.depth}"
-        return f"{self.rows:,} × {self.columns}, {kind}, {depth}"
+        leaf = f", leaves of {self.min_samples_leaf} and more" if self.min_samples_leaf > 1 else ""
+        source = "" if self.source == FRIEDMAN1 else f"{self.source}, "
+        return f"{source}{self.rows:,} × {self.columns}, {kind}, {depth}{leaf}"
 
 
 @dataclass(frozen=True)
@@ -63,13 +75,26 @@ CASES = (
     ),
     Case("100k", 100_000, None, (Target("scikit-learn", 25), Target(BEST_EXACT_PEER, 10))),
     Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True),
+    Case(
+        "flights",
+        flights.ROWS,
+        None,
+        (),
+        min_samples_leaf=20,
+        source=FLIGHTS,
+        columns=len(flights.COLUMNS),
+    ),
     Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=10),
 )
 QUICK = ("100k", "100k-classes", "1k")
 
 
 def make_data(case: Case) -> Data:
-    """Friedman's first data set: five columns matter, the others are noise."""
+    """The first rows of the case's data set."""
+    if case.source == FLIGHTS:
+        X, y = flights.load()
+        return Data(X[: case.rows], y[: case.rows])
+    # Friedman's first data set: five columns matter, the others are noise.
     X, y = make_friedman1(case.rows, case.columns, noise=1.0, random_state=0)
     if case.classes:
         y = (y > np.median(y)).astype(np.int64)

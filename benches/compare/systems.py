@@ -26,9 +26,11 @@ LIGHTGBM_LEAVES = 10_000
 def _scikit_learn_style(
     regressor: type, classifier: type, case: Case, data: Data, **own
 ) -> Predict:
-    kind = classifier if case.classes else regressor
-    tree = kind(max_depth=case.depth, **own).fit(data.X, data.y)
-    return (lambda X: tree.predict_proba(X)[:, 1]) if case.classes else tree.predict
+    own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
+    if case.classes:
+        tree = classifier(**own).fit(data.X, data.y)
+        return lambda X: tree.predict_proba(X)[:, 1]
+    return regressor(criterion=case.criterion, **own).fit(data.X, data.y).predict
 
 
 def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
@@ -56,7 +58,7 @@ def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
         label="y",
         task=ydf.Task.CLASSIFICATION if case.classes else ydf.Task.REGRESSION,
         max_depth=-1 if case.depth is None else case.depth + 1,  # counts the root
-        min_examples=1,
+        min_examples=case.min_samples_leaf,
         validation_ratio=0.0,  # no rows held out, no pruning
         num_threads=threads,
     )
@@ -73,7 +75,7 @@ def fit_xgboost(case: Case, data: Data, threads: int) -> Predict:
         n_estimators=1,
         learning_rate=1.0,
         max_depth=XGBOOST_UNLIMITED if case.depth is None else case.depth,
-        min_child_weight=0,
+        min_child_weight=case.min_samples_leaf,  # of weight one each
         reg_lambda=0,
         n_jobs=threads,
     )
@@ -88,7 +90,7 @@ def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
         learning_rate=1.0,
         num_leaves=case.rows if case.depth is None else 2**case.depth,
         max_depth=-1 if case.depth is None else case.depth,
-        min_child_samples=1,
+        min_child_samples=case.min_samples_leaf,
         min_child_weight=0,
         n_jobs=threads,
         verbose=-1,
@@ -106,6 +108,8 @@ class System:
     exact: bool = True
     parallel: bool = True
     most_leaves: float = inf
+    # Whether it grows trees by the absolute error itself, not by gradients of it.
+    absolute_error: bool = False
 
     @property
     def version(self) -> str | None:
@@ -116,12 +120,15 @@ class System:
             return None
 
     def can_fit(self, case: Case) -> bool:
-        return (case.rows if case.depth is None else 2**case.depth) <= self.most_leaves
+        leaves = case.rows // case.min_samples_leaf if case.depth is None else 2**case.depth
+        return leaves <= self.most_leaves and (
+            self.absolute_error or case.criterion == "squared_error"
+        )
 
 
-OURS = System("splitwood", "splitwood", fit_splitwood)
+OURS = System("splitwood", "splitwood", fit_splitwood, absolute_error=True)
 PEERS = (
-    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False),
+    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False, absolute_error=True),
     System("YDF", "ydf", fit_ydf),
     System("XGBoost", "xgboost", fit_xgboost),
     System("LightGBM", "lightgbm", fit_lightgbm, exact=False, most_leaves=LIGHTGBM_LEAVES),

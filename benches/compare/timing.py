@@ -43,9 +43,10 @@ class Measured:
         return min(self.seconds)
 
 
-def training_loss(predict: Predict, data: Data) -> float:
-    """Mean squared error; for classes that of the probability (Brier's score)."""
-    return float(np.mean((np.asarray(predict(data.X), dtype=np.float64) - data.y) ** 2))
+def training_loss(predict: Predict, case: Case, data: Data) -> float:
+    """Mean squared or absolute error; for classes that of the probability (Brier's score)."""
+    errors = np.asarray(predict(data.X), dtype=np.float64) - data.y
+    return float(np.mean(np.abs(errors) if case.criterion == "absolute_error" else errors**2))
 
 
 def timed_fit(system: System, case: Case, data: Data, threads: int) -> tuple[float, Predict]:
@@ -88,7 +89,7 @@ def measure(
         progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
         seconds, predict = timed_fit(one.system, case, data, threads)
         if not one.seconds:
-            one.loss = training_loss(predict, data)
+            one.loss = training_loss(predict, case, data)
         one.seconds.append(seconds)
         del predict  # the next system should not have to share the memory
     return measured

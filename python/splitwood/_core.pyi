@@ -8,7 +8,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "__version__", "available_threads", "fit_classifier", "fit_regressor"]
+__all__ = [
+    "RunningMedian",
+    "Tree",
+    "__version__",
+    "available_threads",
+    "fit_classifier",
+    "fit_regressor",
+    "running_median",
+]
 
 __version__: str
 
@@ -45,6 +53,35 @@ def fit_classifier(
     n_jobs: int | None,
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
+
+def running_median(
+    y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Median of every prefix and the loss around it."""
+
+@final
+class RunningMedian:
+    """The median, or another quantile, of values that come and go."""
+
+    def __new__(cls, quantile: float = 0.5) -> RunningMedian: ...
+    def push(self, value: float, weight: float = 1.0) -> None:
+        """Add a value."""
+
+    def remove(self, value: float, weight: float = 1.0) -> None:
+        """Take out a value that was added with this weight."""
+
+    @property
+    def median(self) -> float: ...
+    @property
+    def small_median(self) -> float: ...
+    @property
+    def large_median(self) -> float: ...
+    @property
+    def absolute_error(self) -> float: ...
+    @property
+    def quantile(self) -> float: ...
+    def __len__(self) -> int: ...
+    def __copy__(self) -> RunningMedian: ...
 
 @final
 class Tree:

@@ -126,10 +126,8 @@ impl Auditor<'_> {
         for (value, expected) in tree.value(node).iter().zip(value) {
             prop_assert!((value - expected).abs() <= 1e-12 * scale, "node {node}: value {value} for {expected}");
         }
-        // The mean is a number of 53 bits: deviations from it are off by its rounding.
-        let rounding = (lowest(&rows).abs() * f64::EPSILON).powi(2);
         let expected = definition.loss(&rows) / weight;
-        let slack = RELATIVE * expected + definition.blur(&rows) / weight + rounding;
+        let slack = RELATIVE * expected + definition.blur(&rows) / weight + definition.rounding(&rows);
         prop_assert!((impurity - expected).abs() <= slack, "node {node}: impurity {impurity} for {expected}");
         Ok(())
     }
