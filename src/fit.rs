@@ -56,7 +56,8 @@ pub fn fit_while<X: Cell>(
         (Loss::SquaredError, _) => Err(Error::argument("criterion", "squared error needs values, not classes")),
         (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
     };
-    team.supervise(work, go_on)
+    let tree = team.supervise(work, go_on)?;
+    if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
 }
 
 struct Task<'a, X> {

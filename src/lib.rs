@@ -14,6 +14,7 @@
 //!            criterion      squared error, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
+//!     └────► prune          the smaller trees that cost less
 //! ```
 //!
 //! # Example
@@ -43,6 +44,7 @@ mod params;
 mod partition;
 mod predict;
 mod presort;
+mod prune;
 #[cfg(feature = "python")]
 mod python;
 mod scan;
@@ -56,6 +58,7 @@ pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
 pub use params::{Loss, Params, Size};
+pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;
 

@@ -42,6 +42,8 @@ pub struct Params {
     pub min_weight_fraction_leaf: f64,
     /// Smallest decrease of the weighted impurity that justifies a split.
     pub min_impurity_decrease: f64,
+    /// What a leaf costs: the grown tree is pruned to the one of least loss and cost. 0: it is not pruned.
+    pub ccp_alpha: f64,
     /// Number of threads. `None` and −1: all CPUs this process may use; −2: all but one, and so on.
     pub n_jobs: Option<i64>,
 }
@@ -54,6 +56,7 @@ impl Default for Params {
             min_samples_leaf: Size::Rows(1),
             min_weight_fraction_leaf: 0.0,
             min_impurity_decrease: 0.0,
+            ccp_alpha: 0.0,
             n_jobs: None,
         }
     }
@@ -90,6 +93,7 @@ impl Params {
         if decrease.is_nan() || decrease < 0.0 {
             return Err(Error::argument("min_impurity_decrease", format!("must be at least 0, got {decrease}")));
         }
+        check_ccp_alpha(self.ccp_alpha)?;
         Ok(Rules {
             max_depth,
             min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
@@ -100,6 +104,14 @@ impl Params {
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
     }
+}
+
+/// A leaf's price: 0 or more, also infinite.
+pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
+    if ccp_alpha.is_nan() || ccp_alpha < 0.0 {
+        return Err(Error::argument("ccp_alpha", format!("must be at least 0, got {ccp_alpha}")));
+    }
+    Ok(())
 }
 
 impl Size {
@@ -146,7 +158,9 @@ mod tests {
             ("min_samples_split", Params { min_samples_split: Size::Rows(1), ..ok.clone() }),
             ("min_samples_split", Params { min_samples_split: Size::Fraction(f64::NAN), ..ok.clone() }),
             ("min_weight_fraction_leaf", Params { min_weight_fraction_leaf: 0.6, ..ok.clone() }),
-            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok }),
+            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: -0.1, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: f64::NAN, ..ok }),
         ];
         for (argument, params) in cases {
             match params.rules(10, 10.0, false) {

@@ -109,6 +109,10 @@ fn settings() {
         let params = Params { min_impurity_decrease: decrease, ..ok.clone() };
         assert_refused(fit_params(&params), "min_impurity_decrease", &decrease.to_string());
     }
+    for alpha in [-1e-9, f64::NAN, f64::NEG_INFINITY] {
+        assert_refused(fit_params(&Params { ccp_alpha: alpha, ..ok.clone() }), "ccp_alpha", &alpha.to_string());
+        assert_refused(fit_values(&Y).unwrap().pruned(alpha), "ccp_alpha", &alpha.to_string());
+    }
 }
 
 #[test]
@@ -129,6 +133,7 @@ fn limits_of_settings_are_allowed() {
         Params { min_samples_leaf: Size::Fraction(1e-300), ..Params::default() },
         Params { min_weight_fraction_leaf: 0.5, ..Params::default() },
         Params { min_impurity_decrease: f64::INFINITY, ..Params::default() },
+        Params { ccp_alpha: f64::INFINITY, ..Params::default() },
         Params { n_jobs: Some(i64::MIN), ..Params::default() },
         Params { n_jobs: Some(i64::MAX), ..Params::default() },
     ] {

@@ -26,6 +26,7 @@ def fit_regressor(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
 ) -> Tree:
     """Grow a regression tree."""
@@ -42,6 +43,7 @@ def fit_classifier(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
@@ -105,5 +107,8 @@ class Tree:
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Total loss removed by the splits on each feature, scaled to a sum of one by default."""
+
+    def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import Bunch, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,6 +41,7 @@ class _BaseTree(BaseEstimator, ABC):
         min_samples_leaf: float,
         min_weight_fraction_leaf: float,
         min_impurity_decrease: float,
+        ccp_alpha: float,
         n_jobs: int | None,
     ) -> None:
         self.criterion = criterion
@@ -49,6 +50,7 @@ class _BaseTree(BaseEstimator, ABC):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.n_jobs = n_jobs
 
     def _settings(self) -> dict[str, Any]:
@@ -60,6 +62,7 @@ class _BaseTree(BaseEstimator, ABC):
             "min_samples_leaf": self.min_samples_leaf,
             "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
             "min_impurity_decrease": self.min_impurity_decrease,
+            "ccp_alpha": self.ccp_alpha,
             "n_jobs": self.n_jobs,
         }
 
@@ -172,6 +175,44 @@ class _BaseTree(BaseEstimator, ABC):
         ones = np.ones(len(indices), dtype=np.int64)
         return csr_matrix((ones, indices, indptr), shape=(len(rows), self.tree_.node_count))
 
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Compute the trees that ``ccp_alpha`` can make, from the whole tree down to its root.
+
+        A tree is grown from the given rows with this estimator's settings, and its weakest link is cut
+        again and again: the node whose splits, those below included, remove least of the impurity each.
+        The estimator itself does not change.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as in `fit`.
+        y : array-like of shape (n_samples,)
+            Targets, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, as in `fit`.
+
+        Returns
+        -------
+        ccp_path : Bunch
+            Two arrays with an entry for each tree, the whole one first: ``ccp_alphas``, ascending from 0,
+            the least ``ccp_alpha`` that makes it, and ``impurities``, the total impurity of its leaves.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor()
+        >>> path = tree.cost_complexity_pruning_path([[0], [1], [2], [3]], [1.0, 1.0, 5.0, 7.0])
+        >>> path.ccp_alphas
+        array([0.  , 0.5 , 6.25])
+        >>> path.impurities
+        array([0.  , 0.5 , 6.75])
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = whole.tree_.pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
     def get_depth(self) -> int:
         """Tell how many splits the longest path from the root to a leaf has.
 
@@ -249,6 +290,10 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total weight,
         by at least this much.
+    ccp_alpha : float, default=0.0
+        What a leaf costs, in units of the impurity: the grown tree is pruned to the smallest one whose
+        impurity and cost together are least. 0 means no pruning. `cost_complexity_pruning_path` lists the
+        values at which the tree changes.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
@@ -296,6 +341,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -305,6 +351,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
 
@@ -344,7 +391,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to minimise. "entropy" and "log_loss" are the same.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, n_jobs
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
+    ccp_alpha, n_jobs
         As in `DecisionTreeRegressor`.
 
     Attributes
@@ -383,6 +431,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -392,6 +441,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
 

@@ -23,6 +23,7 @@ struct Settings<'a, 'py> {
     min_samples_leaf: &'a Bound<'py, PyAny>,
     min_weight_fraction_leaf: &'a Bound<'py, PyAny>,
     min_impurity_decrease: &'a Bound<'py, PyAny>,
+    ccp_alpha: &'a Bound<'py, PyAny>,
     n_jobs: &'a Bound<'py, PyAny>,
 }
 
@@ -34,6 +35,7 @@ impl Settings<'_, '_> {
             min_samples_leaf: settings::size("min_samples_leaf", self.min_samples_leaf)?,
             min_weight_fraction_leaf: settings::number("min_weight_fraction_leaf", self.min_weight_fraction_leaf)?,
             min_impurity_decrease: settings::number("min_impurity_decrease", self.min_impurity_decrease)?,
+            ccp_alpha: settings::number("ccp_alpha", self.ccp_alpha)?,
             n_jobs: settings::optional_integer("n_jobs", self.n_jobs)?,
         })
     }
@@ -57,7 +59,7 @@ fn fit(
 /// Grow a regression tree.
 #[pyfunction]
 #[pyo3(signature = (X, y, sample_weight=None, *, criterion, max_depth, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, n_jobs))]
+    min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha, n_jobs))]
 // X is scikit-learn's name, and Python passes its keyword arguments one by one.
 #[allow(non_snake_case, clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(super) fn fit_regressor(
@@ -71,6 +73,7 @@ pub(super) fn fit_regressor(
     min_samples_leaf: &Bound<'_, PyAny>,
     min_weight_fraction_leaf: &Bound<'_, PyAny>,
     min_impurity_decrease: &Bound<'_, PyAny>,
+    ccp_alpha: &Bound<'_, PyAny>,
     n_jobs: &Bound<'_, PyAny>,
 ) -> PyResult<PyTree> {
     let loss = settings::loss(criterion, REGRESSION)?;
@@ -80,6 +83,7 @@ pub(super) fn fit_regressor(
         min_samples_leaf,
         min_weight_fraction_leaf,
         min_impurity_decrease,
+        ccp_alpha,
         n_jobs,
     }
     .params()?;
@@ -89,7 +93,7 @@ pub(super) fn fit_regressor(
 /// Grow a classification tree from class codes ``0 .. n_classes - 1``.
 #[pyfunction]
 #[pyo3(signature = (X, y, n_classes, sample_weight=None, *, criterion, max_depth, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, n_jobs))]
+    min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha, n_jobs))]
 // X is scikit-learn's name, and Python passes its keyword arguments one by one.
 #[allow(non_snake_case, clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(super) fn fit_classifier(
@@ -104,6 +108,7 @@ pub(super) fn fit_classifier(
     min_samples_leaf: &Bound<'_, PyAny>,
     min_weight_fraction_leaf: &Bound<'_, PyAny>,
     min_impurity_decrease: &Bound<'_, PyAny>,
+    ccp_alpha: &Bound<'_, PyAny>,
     n_jobs: &Bound<'_, PyAny>,
 ) -> PyResult<PyTree> {
     let loss = settings::loss(criterion, CLASSIFICATION)?;
@@ -113,6 +118,7 @@ pub(super) fn fit_classifier(
         min_samples_leaf,
         min_weight_fraction_leaf,
         min_impurity_decrease,
+        ccp_alpha,
         n_jobs,
     }
     .params()?;
