@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
+from ._class_weight import ClassWeight, weigh_classes
 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -394,6 +395,10 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
     ccp_alpha, n_jobs
         As in `DecisionTreeRegressor`.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``; a class
+        that is not mentioned weighs 1. "balanced" gives all classes the same total:
+        ``n_samples / (n_classes * np.bincount(y))``. None means that all classes weigh 1.
 
     Attributes
     ----------
@@ -431,6 +436,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -444,6 +450,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
+        self.class_weight = class_weight
 
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
@@ -452,7 +459,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
         codes = codes.astype(np.int64, copy=False)
-        return _core.fit_classifier(X, codes, self.n_classes_, sample_weight, **self._settings())
+        weights = weigh_classes(self.class_weight, self.classes_, codes, sample_weight)
+        return _core.fit_classifier(X, codes, self.n_classes_, weights, **self._settings())
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the largest share of each row's leaf.
