@@ -1,9 +1,10 @@
 //! The way in: checks the data, picks the criterion, and grows the tree.
 
 use crate::criterion::classes::{Classes, Impurity};
+use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::{Report, SquaredError};
 use crate::criterion::{Criterion, Weighted};
-use crate::data::{Cell, Matrix, Rows, Target, power_of_two};
+use crate::data::{Cell, Matrix, Rows, Target, check_counts, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::{Fit, Units, grow};
 use crate::params::{Loss, Params, Rules};
@@ -46,6 +47,7 @@ pub fn fit_while<X: Cell>(
     let task = Task { x, rows: &rows, rules: &rules, team: &team };
     let work = || match (loss, target) {
         (Loss::SquaredError, Target::Values(y)) => task.squared(y.to_vec(), weights, Report::Mean),
+        (Loss::Poisson, Target::Values(y)) => task.poisson(y, weights),
         (Loss::Gini, Target::Classes { codes, n_classes: 2 }) => {
             task.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, Report::TwoClasses)
         }
@@ -53,7 +55,9 @@ pub fn fit_while<X: Cell>(
         (Loss::Entropy, Target::Classes { codes, n_classes }) => {
             task.classes(codes, n_classes, weights, Impurity::Entropy)
         }
-        (Loss::SquaredError, _) => Err(Error::argument("criterion", "squared error needs values, not classes")),
+        (Loss::SquaredError | Loss::Poisson, _) => {
+            Err(Error::argument("criterion", "squared error and Poisson deviance need values, not classes"))
+        }
         (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
     };
     let tree = team.supervise(work, go_on)?;
@@ -80,6 +84,19 @@ impl<X: Cell> Task<'_, X> {
             Some(weights) => {
                 let items = self.weigh(&y, weights);
                 self.grow(&SquaredError::<Weighted<f64>>::new(report), items, unit, &rules)
+            }
+        }
+    }
+
+    fn poisson(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Tree> {
+        check_counts(y, weights)?;
+        let unit = power_of_two(y);
+        let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
+        match weights {
+            None => self.grow(&Poisson::<f64>::new(unit), y, 1.0, self.rules),
+            Some(weights) => {
+                let items = self.weigh(&y, weights);
+                self.grow(&Poisson::<Weighted<f64>>::new(unit), items, 1.0, self.rules)
             }
         }
     }

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 pub enum Loss {
     /// Sum of squared deviations from the mean.
     SquaredError,
+    /// Half the Poisson deviance from the mean, for targets that are not negative.
+    Poisson,
     /// Gini impurity of the class distribution.
     Gini,
     /// Entropy of the class distribution.

@@ -81,6 +81,17 @@ fn losses_that_do_not_go_with_the_target() {
     assert_refused(values(Loss::Gini), "criterion", "classes");
     assert_refused(values(Loss::Entropy), "criterion", "classes");
     assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::SquaredError), "criterion", "values");
+    assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::Poisson), "criterion", "values");
+}
+
+#[test]
+fn targets_without_a_deviance() {
+    let counts =
+        |y: &[f64], weights: &[f64]| fit(&x(), Target::Values(y), Some(weights), Loss::Poisson, &Params::default());
+    assert_refused(counts(&[0.0, 1.0, -0.5, 2.0], &[1.0; 4]), "y", "-0.5 in row 2");
+    assert_refused(counts(&[0.0, -0.0, 0.0, 0.0], &[1.0; 4]), "y", "Sum of y is not positive");
+    assert_refused(counts(&[3.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 1.0, 1.0]), "y", "Sum of y is not positive");
+    assert!(counts(&[0.0, 0.0, 0.0, 1e-300], &[1.0; 4]).is_ok());
 }
 
 #[test]

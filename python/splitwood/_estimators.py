@@ -7,6 +7,7 @@ Settings, weights and the size of targets are judged by the core alone.
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Number
 from typing import Any, Self
@@ -274,12 +275,14 @@ class _BaseTree(BaseEstimator, ABC):
 
 
 class DecisionTreeRegressor(RegressorMixin, _BaseTree):
-    """A regression tree that minimises the squared error, greedily and exactly.
+    """A regression tree that minimises the squared error or another loss, greedily and exactly.
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split is to minimise.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split is to minimise. "poisson" is half the Poisson deviance, for counts and rates: no target
+        may be negative, and no leaf has targets that are all zero. "friedman_mse", which scikit-learn
+        deprecates, is another name of "squared_error" and gives a warning.
     max_depth : int, default=None
         Deepest level of a leaf; the root is at depth 0. None means no limit.
     min_samples_split : int or float, default=2
@@ -359,7 +362,16 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
-        return _core.fit_regressor(X, _as_numbers(y), sample_weight, **self._settings())
+        settings = self._settings()
+        if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
+            warnings.warn(
+                'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
+                "always chose the same splits, is used. Pass that to silence this warning.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            settings["criterion"] = "squared_error"
+        return _core.fit_regressor(X, _as_numbers(y), sample_weight, **settings)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the mean target of each row's leaf.

@@ -6,6 +6,7 @@
 
 pub(crate) mod classes;
 mod fixed_point;
+pub(crate) mod poisson;
 pub(crate) mod squared;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ pub(crate) trait Criterion: Sync {
     /// statistics; sums that decide between splits must not depend on it at all.
     fn describe(&self, items: &[Self::Item]) -> Self::Node;
 
-    /// True if all targets are equal: there is nothing to gain.
+    /// True if all targets are equal, or no cut is allowed whatever the features: there is nothing to gain.
     fn is_pure(&self, node: &Self::Node) -> bool;
 
     fn rows(&self, node: &Self::Node) -> usize;

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::fit::fit_while;
 use crate::params::{Loss, Params};
 
-const REGRESSION: &[(&str, Loss)] = &[("squared_error", Loss::SquaredError)];
+const REGRESSION: &[(&str, Loss)] = &[("squared_error", Loss::SquaredError), ("poisson", Loss::Poisson)];
 const CLASSIFICATION: &[(&str, Loss)] =
     &[("gini", Loss::Gini), ("entropy", Loss::Entropy), ("log_loss", Loss::Entropy)];
 
