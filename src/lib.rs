@@ -14,7 +14,8 @@
 //!            criterion      squared error, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
-//!     └────► prune          the smaller trees that cost less
+//!     ├────► prune          the smaller trees that cost less
+//!     └────► leaf_value     other values for the leaves
 //! ```
 //!
 //! # Example
@@ -38,6 +39,7 @@ mod data;
 mod error;
 mod fit;
 mod grow;
+mod leaf_value;
 #[cfg(test)]
 mod naive;
 mod params;
@@ -57,6 +59,7 @@ mod tree;
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
+pub use leaf_value::LeafValue;
 pub use params::{Loss, Params, Size};
 pub use prune::PruningPath;
 pub use threads::available_threads;

@@ -160,3 +160,17 @@ fn a_caller_who_does_not_go_on() {
     let outcome = fit_while(|| false, &x, Target::Values(&y), None, Loss::SquaredError, &Params::default());
     assert_eq!(outcome, Err(Error::Interrupted));
 }
+
+#[test]
+fn values_of_leaves() {
+    let ok = |_: &[f64], _: &[f64]| Ok::<f64, Error>(1.0);
+    let tree = fit_values(&Y).unwrap();
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y[..3], None, None, ok), "y", "3");
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y, Some(&[1.0; 3]), None, ok), "sample_weight", "3");
+    let nan = |_: &[f64], _: &[f64]| Ok::<f64, Error>(f64::NAN);
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y, None, None, nan), "leaf_value", "NaN for node 1");
+    let classes = fit_classes(&[0, 0, 1, 1], 2, Loss::Gini).unwrap();
+    assert_refused(classes.with_leaf_values(&x(), &Y, None, None, ok), "leaf_value", "regression");
+    let refuse = |_: &[f64], _: &[f64]| Err(Error::Interrupted);
+    assert_eq!(tree.with_leaf_values(&x(), &Y, None, None, refuse), Err(Error::Interrupted));
+}

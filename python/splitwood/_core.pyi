@@ -3,6 +3,7 @@
 Arrays of ``X`` may be float32 or float64 in any memory order; they are read in place.
 """
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -28,6 +29,7 @@ def fit_regressor(
     min_impurity_decrease: float,
     ccp_alpha: float,
     n_jobs: int | None,
+    leaf_value: str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None,
 ) -> Tree:
     """Grow a regression tree."""
 

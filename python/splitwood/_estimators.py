@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from numbers import Number
 from typing import Any, Self
 
@@ -22,6 +23,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._class_weight import ClassWeight, weigh_classes
+
+# What a leaf predicts: a known way, or a function of its rows' targets and weights.
+LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -298,6 +302,12 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         What a leaf costs, in units of the impurity: the grown tree is pruned to the smallest one whose
         impurity and cost together are least. 0 means no pruning. `cost_complexity_pruning_path` lists the
         values at which the tree changes.
+    leaf_value : {"mean", "median"} or callable, default=None
+        What a leaf predicts. None means what the criterion makes of its rows: their mean. "median" is the
+        weighted median, halfway between two targets where just half of the weight is below. A callable gets
+        the targets and the weights (ones, if there are none) of a leaf's rows as arrays, returns a number,
+        and is called once for each leaf, after the tree was grown and pruned; what it raises reaches the
+        caller. The splits don't change, nor do inner nodes: their ``tree_.value`` stays the criterion's own.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
@@ -346,6 +356,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        leaf_value: LeafValue = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -358,11 +369,12 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
+        self.leaf_value = leaf_value
 
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
-        settings = self._settings()
+        settings = self._settings() | {"leaf_value": self.leaf_value}
         if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
             warnings.warn(
                 'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
