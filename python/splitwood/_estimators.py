@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import Bunch, check_array
+from sklearn.utils import Bunch, check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._class_weight import ClassWeight, weigh_classes
+from ._frames import read_frame
 
 # What a leaf predicts: a known way, or a function of its rows' targets and weights.
 LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
@@ -85,10 +86,11 @@ class _BaseTree(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features)
             Training rows. float32 and float64 are read in place, each in its own precision and in any
             memory order; other dtypes are converted to float64. NaN means missing; infinite values are
-            ordinary values at the ends of the order.
+            ordinary values at the ends of the order. pandas and polars data frames and pyarrow tables are
+            read column by column, missing entries as NaN and names as ``feature_names_in_``.
         y : array-like of shape (n_samples,)
             Targets: finite numbers for a regressor, class labels for a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -110,7 +112,7 @@ class _BaseTree(BaseEstimator, ABC):
         # Everything is set on a twin whose state is taken over by one assignment at the end:
         # a failure halfway, or a thread that predicts meanwhile, finds the old model complete.
         twin = copy.copy(self)
-        rows, targets = validate_data(twin, X, y, **_CHECK_X)
+        rows, targets = _checked_training(twin, X, y)
         weights = _as_weights(sample_weight, len(rows))
         twin.tree_ = twin._grow(_aligned(rows), targets, weights)
         twin.n_outputs_ = 1
@@ -130,7 +132,7 @@ class _BaseTree(BaseEstimator, ABC):
             and not hasattr(self, "feature_names_in_")
         ):
             return _aligned(X)
-        return _aligned(validate_data(self, X, reset=False, **_CHECK_X))
+        return _aligned(_checked_rows(self, X))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Find the leaf of each row.
@@ -557,6 +559,30 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+def _checked_training(
+    estimator: _BaseTree, X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """``X`` and ``y`` as arrays; the estimator learns the number and the names of the features."""
+    cells = read_frame(X)
+    if cells is None:
+        rows, targets = validate_data(estimator, X, y, **_CHECK_X)
+    else:
+        validate_data(estimator, X, y, skip_check_array=True)
+        rows, targets = check_X_y(cells, y, estimator=estimator, **_CHECK_X)
+    return rows, targets
+
+
+def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
+    """``X`` as an array, with the number and the names of the features that the estimator knows."""
+    cells = read_frame(X)
+    if cells is None:
+        rows: NDArray[Any] = validate_data(estimator, X, reset=False, **_CHECK_X)
+        return rows
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    rows = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
+    return rows
 
 
 def _aligned(X: NDArray[Any]) -> NDArray[Any]:
