@@ -108,6 +108,14 @@ fn squared_weighted_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     case.bench(bencher, &narrow(&data), &data);
 }
 
+#[divan::bench(args = DEPTHS, sample_count = 10)]
+fn poisson_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
+    let data = Friedman::new(100_000, 10);
+    let counts: Vec<f64> = data.y.iter().map(|y| y.max(0.0).floor()).collect();
+    let case = Case { target: Target::Values(&counts), loss: Loss::Poisson, ..Case::squared(&data, depth, 1) };
+    case.bench(bencher, &narrow(&data), &data);
+}
+
 #[divan::bench(args = [2, 3, 10], consts = [6, i64::MAX], sample_count = 10)]
 fn gini_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, n_classes: usize) {
     let data = Friedman::new(100_000, 10);

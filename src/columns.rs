@@ -43,4 +43,6 @@ pub(crate) struct Stretch<'a, T> {
 pub(crate) struct Columns<T> {
     pub columns: Vec<Column<T>>,
     pub has_missing: Vec<bool>,
+    /// One more column, in the order of the targets, for criteria that ask for it. Else empty.
+    pub targets: Column<T>,
 }

@@ -219,6 +219,19 @@ fn check_finite(name: &'static str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// Targets of a Poisson deviance: none negative, and not all zero where there is weight.
+pub(crate) fn check_counts(y: &[f64], weights: Option<&[f64]>) -> Result<()> {
+    if let Some(row) = y.iter().position(|&y| y < 0.0) {
+        let problem = "Some value(s) of y are negative which is not allowed for Poisson regression";
+        return Err(Error::argument("y", format!("{problem}: {} in row {row}", y[row])));
+    }
+    let counts = |row: usize| y[row] > 0.0 && weights.is_none_or(|weights| weights[row] > 0.0);
+    if !(0..y.len()).any(counts) {
+        return Err(Error::argument("y", "Sum of y is not positive which is necessary for Poisson regression"));
+    }
+    Ok(())
+}
+
 /// A power of two near the largest of some numbers. Dividing by it is exact, and brings them to ordinary size, far from
 /// where squares overflow or subnormal numbers lose their bits.
 pub(crate) fn power_of_two(numbers: &[f64]) -> f64 {

@@ -14,6 +14,8 @@
 //!            criterion      squared error, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
+//!     ├────► prune          the smaller trees that cost less
+//!     └────► leaf_value     other values for the leaves
 //! ```
 //!
 //! # Example
@@ -41,6 +43,7 @@ mod data;
 mod error;
 mod fit;
 mod grow;
+mod leaf_value;
 #[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
 pub mod median;
 #[cfg(test)]
@@ -49,6 +52,7 @@ mod params;
 mod partition;
 mod predict;
 mod presort;
+mod prune;
 #[cfg(feature = "python")]
 mod python;
 mod scan;
@@ -61,8 +65,10 @@ mod tree;
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
+pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
-pub use params::{Loss, Params, Size};
+pub use params::{Loss, MedianMethod, Params, Size};
+pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;
 

@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 
 use crate::data::{Cell, Matrix, Rows};
 use crate::split::Cut;
+use crate::tree::Tree;
 
 /// Rows in the order of a feature: a stable comparison sort, NaN last.
 pub(crate) fn sorted_rows<X: Cell>(x: &Matrix<'_, X>, rows: &Rows, feature: usize) -> Vec<u32> {
@@ -84,6 +85,52 @@ impl PartialOrd for ExactGain {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         (self.above * other.below).partial_cmp(&(other.above * self.below))
     }
+}
+
+/// A tree on the pruning path.
+pub(crate) struct PruningStep {
+    pub alpha: f64,
+    /// Sum of its leaves' losses.
+    pub impurity: f64,
+    /// Its inner nodes, by their numbers in the whole tree.
+    pub inner: Vec<usize>,
+}
+
+/// Cuts the weakest link, the lowest node of equal ones, until the root is alone.
+pub(crate) fn pruning_path(tree: &Tree) -> Vec<PruningStep> {
+    let mut inner: Vec<usize> = (0..tree.node_count()).filter(|&id| tree.children(id).is_some()).collect();
+    let mut path = vec![PruningStep { alpha: 0.0, impurity: branch(tree, &inner, 0).0, inner: inner.clone() }];
+    while !inner.is_empty() {
+        let alpha = |&id: &usize| {
+            let (loss, leaves, _) = branch(tree, &inner, id);
+            (tree.loss(id) - loss) / (leaves - 1.0)
+        };
+        let alphas: Vec<f64> = inner.iter().map(alpha).collect();
+        let least = alphas.iter().copied().fold(f64::INFINITY, f64::min);
+        let weakest = inner[alphas.iter().position(|&alpha| alpha == least).expect("the least of them")];
+        let cut = branch(tree, &inner, weakest).2;
+        inner.retain(|id| !cut.contains(id));
+        path.push(PruningStep { alpha: least, impurity: branch(tree, &inner, 0).0, inner: inner.clone() });
+    }
+    path
+}
+
+/// Loss and number of the leaves below a node, and all the nodes of the branch.
+fn branch(tree: &Tree, inner: &[usize], root: usize) -> (f64, f64, Vec<usize>) {
+    let (mut loss, mut leaves, mut nodes) = (0.0, 0.0, vec![root]);
+    let mut next = 0;
+    while next < nodes.len() {
+        let id = nodes[next];
+        next += 1;
+        if inner.contains(&id) {
+            let (left, right) = tree.children(id).expect("an inner node");
+            nodes.extend([left, right]);
+        } else {
+            loss += tree.loss(id);
+            leaves += 1.0;
+        }
+    }
+    (loss, leaves, nodes)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 Arrays of ``X`` may be float32 or float64 in any memory order; they are read in place.
 """
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -34,7 +35,9 @@ def fit_regressor(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
+    leaf_value: str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None,
 ) -> Tree:
     """Grow a regression tree."""
 
@@ -50,6 +53,7 @@ def fit_classifier(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
@@ -142,5 +146,8 @@ class Tree:
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Total loss removed by the splits on each feature, scaled to a sum of one by default."""
+
+    def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...

@@ -6,6 +6,8 @@
 
 pub(crate) mod classes;
 pub(crate) mod fixed_point;
+pub(crate) mod poisson;
+pub(crate) mod quantile;
 pub(crate) mod squared;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,8 @@ pub(crate) trait Criterion: Sync {
     type Step: Copy + Default + Send + Sync;
     /// What a node's sweeps and its statistics need to know of its targets.
     type Node: Send + Sync;
+    /// What the steps of a node refer to, if they say not all themselves.
+    type Table: Default + Send + Sync;
     /// Buffers of a sweep, reused from feature to feature.
     type Scratch: Default + Send;
     /// Whether rows have weights of their own.
@@ -29,11 +33,14 @@ pub(crate) trait Criterion: Sync {
     /// Whether the loss is a squared error of unweighted numbers.
     const IS_SQUARED_ERROR: bool = false;
 
-    /// Describes the targets of a node. The answer must not depend on their order by more than rounding of reported
+    /// Whether what counts of a row is its rank among the node's targets. Then a column of rows in the order of their targets is kept up.
+    const ORDERED: bool = false;
+
+    /// Describes the targets of a node, which are in ascending order if that counts. The answer must not depend on their order by more than rounding of reported
     /// statistics; sums that decide between splits must not depend on it at all.
     fn describe(&self, items: &[Self::Item]) -> Self::Node;
 
-    /// True if all targets are equal: there is nothing to gain.
+    /// True if all targets are equal, or no cut is allowed whatever the features: there is nothing to gain.
     fn is_pure(&self, node: &Self::Node) -> bool;
 
     fn rows(&self, node: &Self::Node) -> usize;
@@ -49,13 +56,22 @@ pub(crate) trait Criterion: Sync {
     /// Appends the `n_values` numbers that this node predicts.
     fn write_value(&self, node: &Self::Node, values: &mut Vec<f64>);
 
-    /// What this row adds to the node's sums.
-    fn step(&self, node: &Self::Node, item: Self::Item) -> Self::Step;
+    /// Makes the table of a node. Targets are in ascending order if that counts.
+    fn tabulate(&self, _node: &Self::Node, _items: &[Self::Item], _table: &mut Self::Table) {}
+
+    /// The row's rank among all targets of the fit, where order counts.
+    fn ticket(_item: Self::Item) -> usize {
+        unreachable!("order does not count")
+    }
+
+    /// What this row adds to the node's sums; `rank` is its rank among the node's targets, where order counts.
+    fn step(&self, node: &Self::Node, item: Self::Item, rank: impl FnOnce() -> usize) -> Self::Step;
 
     /// Offers the cuts of the rows, in the order of `steps`, that could win the contest; gains are in units of the node.
     fn sweep<P: Steps<Step = Self::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Self::Node,
+        table: &Self::Table,
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,

@@ -268,6 +268,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
     type Step = T::Step;
     type Node = Node;
+    type Table = ();
     type Scratch = Scratch;
     const WEIGHTED: bool = T::WEIGHTED;
     const IS_SQUARED_ERROR: bool = !T::WEIGHTED;
@@ -317,7 +318,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     }
 
     #[inline(always)]
-    fn step(&self, node: &Node, item: T) -> T::Step {
+    fn step(&self, node: &Node, item: T, _: impl FnOnce() -> usize) -> T::Step {
         let scale = Scale { lowest: node.lowest, values: node.values, weights: node.weights };
         T::Step::new(scale.put(item))
     }
@@ -325,6 +326,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     fn sweep<P: Steps<Step = T::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Node,
+        (): &(),
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,

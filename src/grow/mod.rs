@@ -9,6 +9,7 @@ mod subtree;
 mod tiny;
 mod top;
 
+use crate::columns::{Column, Columns};
 use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix, Rows};
 use crate::error::{Error, Result};
@@ -26,25 +27,32 @@ pub(crate) struct Fit<'a, X, C> {
     pub team: &'a Team,
 }
 
-/// What a target and a weight of one stand for: powers of two, so that scaling back is exact.
+/// What a target, an impurity and a weight of one stand for: powers of two, so that scaling back is exact.
 #[derive(Clone, Copy)]
 pub(crate) struct Units {
     pub target: f64,
+    pub impurity: f64,
     pub weight: f64,
 }
 
-/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
+/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part, and `targets` are those that do in
+/// ascending order, for criteria where that counts.
 pub(crate) fn grow<X: Cell, C: Criterion>(
     fit: &Fit<'_, X, C>,
     rows: &Rows,
     items: Vec<C::Item>,
+    targets: Column<C::Item>,
     units: Units,
 ) -> Result<Tree> {
-    let columns = presort(fit.x, rows, &items, fit.team);
-    let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
-    let root_node = fit.criterion.describe(&root);
-    drop((root, items));
-    let sprout = top::grow(fit, columns, root_node);
+    let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
+    let root = if C::ORDERED {
+        fit.criterion.describe(&columns.targets.items)
+    } else {
+        let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
+        fit.criterion.describe(&root)
+    };
+    drop(items);
+    let sprout = top::grow(fit, columns, root);
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
     }

@@ -95,7 +95,7 @@ impl Sprout {
     pub fn into_tree(mut self, n_features: usize, n_values: usize, units: Units) -> Result<Tree> {
         if units.target != 1.0 {
             self.statistics.values.iter_mut().for_each(|value| *value *= units.target);
-            self.statistics.impurity.iter_mut().for_each(|impurity| *impurity *= units.target * units.target);
+            self.statistics.impurity.iter_mut().for_each(|impurity| *impurity *= units.impurity);
         }
         self.statistics.weight.iter_mut().flatten().for_each(|weight| *weight *= units.weight);
         Tree::new(self.nodes, self.statistics, n_features, n_values)

@@ -5,6 +5,8 @@
 //! values the usual one. Weights such as 0.1, 0.2 and 0.3 meet a share only up to the rounding of each, so a share
 //! counts as met within 2^-50 of the whole weight, summed with twice the precision: the same answer as for 1, 2 and 3.
 
+use std::ops::Range;
+
 use super::level::Level;
 use super::sum::Sum;
 
@@ -26,13 +28,17 @@ impl Center {
     /// Of values in ascending order, at least one.
     #[must_use]
     pub fn of_values(level: Level, sorted: &[f64]) -> Self {
-        let (upper, at_boundary) = upper_place(level, sorted.len());
-        let lower = upper - usize::from(at_boundary);
-        let value = middle(sorted[lower], sorted[upper]);
+        Self::of_places(level, sorted.len(), |place| sorted[place])
+    }
+
+    /// Of `n` values, at least one, where `at(place)` ascends.
+    pub fn of_places(level: Level, n: usize, at: impl Fn(usize) -> f64) -> Self {
+        let (upper, at_boundary) = upper_place(level, n);
+        let value = middle(at(upper - usize::from(at_boundary)), at(upper));
         Self {
             value,
-            above: sum_in_lanes(&sorted[upper..], |y| y - value),
-            below: sum_in_lanes(&sorted[..upper], |y| value - y),
+            above: sum_in_lanes(upper..n, |place| at(place) - value),
+            below: sum_in_lanes(0..upper, |place| value - at(place)),
         }
     }
 
@@ -110,16 +116,10 @@ impl Share {
 }
 
 /// Sums terms that are not negative, in eight lanes: the same for every vector width.
-fn sum_in_lanes(values: &[f64], term: impl Fn(f64) -> f64) -> f64 {
+fn sum_in_lanes(places: Range<usize>, term: impl Fn(usize) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane += term(value);
-        }
-    }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane += term(value);
+    for (i, place) in places.enumerate() {
+        lanes[i % 8] += term(place);
     }
     lanes.into_iter().sum()
 }

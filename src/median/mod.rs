@@ -29,7 +29,7 @@ use self::sum::Sums;
 use crate::error::{Error, Result};
 
 /// The level of a quantile, as a user gave it.
-fn checked_level(quantile: f64) -> Result<Level> {
+pub(crate) fn checked_level(quantile: f64) -> Result<Level> {
     Level::new(quantile)
         .ok_or_else(|| Error::argument("quantile", format!("must be strictly between 0 and 1, got {quantile}")))
 }

@@ -165,6 +165,13 @@ impl PyTree {
         self.0.feature_importances(normalize).into_pyarray(py)
     }
 
+    /// Prices of a leaf at which pruning makes smaller trees, and their losses.
+    #[allow(clippy::type_complexity)] // A pair of arrays.
+    fn pruning_path<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let path = without_interpreter(py, |_| Ok(self.0.pruning_path()))?;
+        Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
+    }
+
     fn __repr__(&self) -> String {
         let Self(tree) = self;
         format!(

@@ -17,6 +17,8 @@ pub enum Definition {
         /// The whole.
         whole: u32,
     },
+    /// Half the Poisson deviance from the mean; infinite for targets that are all 0.
+    Poisson,
     /// Gini impurity.
     Gini,
     /// Entropy in bits.
@@ -36,6 +38,12 @@ impl Definition {
                 squares - rest * rest / weight
             }
             Self::AbsoluteError | Self::Quantile { .. } => self.loss_around(self.quantile(rows), rows),
+            Self::Poisson => {
+                let (above, weight) = (mean_above_lowest(rows), total_weight(rows));
+                let mean = lowest(rows) + above;
+                let deviances = above_lowest(rows).map(|(y, weight)| weight * deviance((y - above) / mean));
+                if mean * weight > 0.0 { mean * deviances.sum::<f64>() } else { f64::INFINITY }
+            }
             Self::Gini | Self::Entropy => self.loss_of_classes(&class_weights(rows)),
         }
     }
@@ -45,17 +53,30 @@ impl Definition {
         if matches!(self, Self::AbsoluteError | Self::Quantile { .. }) {
             return self.running_losses_around_quantiles(&rows.collect::<Vec<Row>>());
         }
-        let (mut total, mut mean, mut squares, mut classes) = (0.0, 0.0, 0.0, Vec::new());
+        let (mut total, mut mean, mut loss, mut classes) = (0.0, 0.0, 0.0, Vec::new());
+        // Means of a deviance are above the first target.
+        let mut first = None;
         rows.map(|(y, weight)| {
-            if self != Self::SquaredError {
+            if matches!(self, Self::Gini | Self::Entropy) {
                 add_to_class(&mut classes, (y, weight));
                 return self.loss_of_classes(&classes);
             }
+            let base = if self == Self::Poisson { *first.get_or_insert(y) } else { 0.0 };
+            let (y, rest, before) = (y - base, total, mean);
             total += weight;
-            let before = y - mean;
-            mean += before * weight / total;
-            squares += weight * before * (y - mean);
-            squares
+            mean += (y - before) * weight / total;
+            if self == Self::SquaredError {
+                loss += weight * (y - before) * (y - mean);
+                return loss;
+            }
+            let whole = base + mean;
+            if whole > 0.0 {
+                // What merging the rows before with this one adds; deviations from the mean add up to 0.
+                let deviation = (y - before) / whole;
+                let [old, new] = [-deviation * weight / total, deviation * rest / total];
+                loss += whole * (rest * deviance(old) + weight * deviance(new));
+            }
+            if whole > 0.0 { loss } else { f64::INFINITY }
         })
         .collect()
     }
@@ -63,7 +84,7 @@ impl Definition {
     /// What a leaf with these rows predicts.
     pub fn value(self, rows: &[Row], n_classes: usize) -> Vec<f64> {
         match self {
-            Self::SquaredError => return vec![lowest(rows) + mean_above_lowest(rows)],
+            Self::SquaredError | Self::Poisson => return vec![lowest(rows) + mean_above_lowest(rows)],
             Self::AbsoluteError | Self::Quantile { .. } => return vec![self.quantile(rows)],
             Self::Gini | Self::Entropy => {}
         }
@@ -86,6 +107,8 @@ impl Definition {
             Self::SquaredError => most * range(rows).powi(2) * 2f64.powi(-48),
             // A sum of distances, each of two roundings.
             Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-48),
+            // The derivative is a logarithm of a ratio of means, up to 50 bits.
+            Self::Poisson => most * range(rows) * 2f64.powi(-44),
             Self::Gini => most * 2f64.powi(-47),
             Self::Entropy => most * 1e-12,
         }
@@ -160,6 +183,17 @@ impl Definition {
             }
         };
         (0..weights.len()).map(loss).sum()
+    }
+}
+
+/// (1 + x) · ln(1 + x) − x: a row's part of the deviance whose target exceeds the mean by this share.
+fn deviance(x: f64) -> f64 {
+    if x.abs() < 1e-4 {
+        x * x * (0.5 - x / 6.0 + x * x / 12.0)
+    } else if x <= -1.0 {
+        1.0
+    } else {
+        (1.0 + x) * x.ln_1p() - x
     }
 }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::criterion::classes::Classes;
+use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::SquaredError;
 use crate::criterion::{Criterion, Weighted};
 use crate::naive;
@@ -25,6 +26,18 @@ impl Twin for SquaredError<f64> {
 }
 
 impl Twin for SquaredError<Weighted<f64>> {
+    fn item((y, weight): Row) -> Weighted<f64> {
+        Weighted { y, weight }
+    }
+}
+
+impl Twin for Poisson<f64> {
+    fn item((y, _): Row) -> f64 {
+        y
+    }
+}
+
+impl Twin for Poisson<Weighted<f64>> {
     fn item((y, weight): Row) -> Weighted<f64> {
         Weighted { y, weight }
     }
@@ -113,11 +126,11 @@ impl Range {
     /// What the feature finds if others have found a gain of `incumbent`; as in large nodes.
     pub fn find<C: Twin>(&self, criterion: &C, node: &C::Node, incumbent: f64) -> Option<Found> {
         let items = self.items::<C>();
-        let steps = Carried { items: &items, step: |item| criterion.step(node, item) };
+        let steps = Carried { items: &items, step: |item| criterion.step(node, item, || unreachable!()) };
         let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
-        scan(criterion, node, &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
+        scan(criterion, node, &C::Table::default(), &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
         tournament.found()
     }
 
@@ -161,7 +174,8 @@ impl Range {
 
     /// Whether a cut would be allowed if the least weight were this much more.
     pub fn allows(&self, offer: &Offer, slack: f64) -> bool {
-        offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
+        // Infinite is the deviance of targets that are all 0.
+        offer.gain.is_finite() && offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
     }
 }
 
