@@ -68,7 +68,7 @@ impl Quantile {
         let (whole, target) = select_unpredictable(here, (level.whole(), self.target), (0, 0));
         let up = self.excess + whole < 0;
         let down = self.excess > 0;
-        self.rank = ranks.neighbour::<SIDE>(self.rank, i32::from(up) - i32::from(down));
+        self.rank = ranks.neighbour::<SIDE>(self.rank, up, down);
         let next = sorted[self.rank];
         // Going up, it passes the row that it stood on; going down, the one that it comes to.
         let passed = (select_unpredictable(up, whole, 0), select_unpredictable(up, target, 0));

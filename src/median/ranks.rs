@@ -48,18 +48,18 @@ pub(super) trait Ranks {
     /// Moves a rank from the right to the left.
     fn move_left(&mut self, rank: usize);
 
-    /// The next (`way` > 0) or previous (`way` < 0) rank of this side, or the rank itself (`way` = 0). There must be one.
-    fn neighbour<const SIDE: bool>(&self, rank: usize, way: i32) -> usize;
+    /// The next rank of this side if `up`, the previous one if `down`, or the rank itself. There must be one.
+    fn neighbour<const SIDE: bool>(&self, rank: usize, up: bool, down: bool) -> usize;
 }
 
 /// The bit of the neighbour within a word, or 0 if it has none there.
 #[inline(always)]
-fn neighbour_bit(word: u64, rank: usize, way: i32) -> u64 {
+fn neighbour_bit(word: u64, rank: usize, up: bool, down: bool) -> u64 {
     let (own, below) = (1 << (rank & 63), word & bits_below(rank));
     let above = word & bits_above(rank);
-    // The way is a toss-up, so no branch. The lowest bit above stands alone: it is its own highest bit.
-    let up_or_down = select_unpredictable(way > 0, above & above.wrapping_neg(), below);
-    select_unpredictable(way == 0, own, up_or_down)
+    // Which of the three is a toss-up, so no branch. The lowest bit above stands alone: it is its own highest bit.
+    let own_or_below = select_unpredictable(down, below, own);
+    select_unpredictable(up, above & above.wrapping_neg(), own_or_below)
 }
 
 /// Up to 64 ranks, in a register.
@@ -73,8 +73,8 @@ impl Ranks for OneWord {
     }
 
     #[inline(always)]
-    fn neighbour<const SIDE: bool>(&self, rank: usize, way: i32) -> usize {
-        highest(neighbour_bit(of_side::<SIDE>(self.0), rank, way))
+    fn neighbour<const SIDE: bool>(&self, rank: usize, up: bool, down: bool) -> usize {
+        highest(neighbour_bit(of_side::<SIDE>(self.0), rank, up, down))
     }
 }
 
@@ -109,29 +109,31 @@ impl Words<'_> {
     fn word<const SIDE: bool>(&self, index: usize) -> u64 {
         of_side::<SIDE>(self.words[index])
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn summarise(&mut self, index: usize, before: u64, after: u64) {
-        if before == 0 {
-            self.summaries[usize::from(LEFT)].insert(index);
-        }
-        if after == !0 {
-            self.summaries[usize::from(RIGHT)].remove(index);
-        }
+// The rare cases take parts of a `Words`, not the whole: a kernel that handed out its address could not keep it in registers.
+
+#[cold]
+#[inline(never)]
+fn summarise(summaries: &mut [Summary; 2], index: usize, before: u64, after: u64) {
+    if before == 0 {
+        summaries[usize::from(LEFT)].insert(index);
     }
+    if after == !0 {
+        summaries[usize::from(RIGHT)].remove(index);
+    }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn far_neighbour<const SIDE: bool>(&self, rank: usize, up: bool) -> usize {
-        let summary = &self.summaries[usize::from(SIDE)];
-        if up {
-            let index = summary.next(rank >> 6);
-            index << 6 | lowest(self.word::<SIDE>(index))
-        } else {
-            let index = summary.previous(rank >> 6);
-            index << 6 | highest(self.word::<SIDE>(index))
-        }
+#[cold]
+#[inline(never)]
+fn far_neighbour<const SIDE: bool>(words: &[u64], summaries: &[Summary; 2], rank: usize, up: bool) -> usize {
+    let summary = &summaries[usize::from(SIDE)];
+    if up {
+        let index = summary.next(rank >> 6);
+        index << 6 | lowest(of_side::<SIDE>(words[index]))
+    } else {
+        let index = summary.previous(rank >> 6);
+        index << 6 | highest(of_side::<SIDE>(words[index]))
     }
 }
 
@@ -142,15 +144,15 @@ impl Ranks for Words<'_> {
         let (before, after) = (*word, *word | 1 << (rank & 63));
         *word = after;
         if before == 0 || after == !0 {
-            self.summarise(rank >> 6, before, after);
+            summarise(self.summaries, rank >> 6, before, after);
         }
     }
 
     #[inline(always)]
-    fn neighbour<const SIDE: bool>(&self, rank: usize, way: i32) -> usize {
-        match NonZeroU64::new(neighbour_bit(self.word::<SIDE>(rank >> 6), rank, way)) {
+    fn neighbour<const SIDE: bool>(&self, rank: usize, up: bool, down: bool) -> usize {
+        match NonZeroU64::new(neighbour_bit(self.word::<SIDE>(rank >> 6), rank, up, down)) {
             Some(bit) => (rank & !63) + bit.ilog2() as usize,
-            None => self.far_neighbour::<SIDE>(rank, way > 0),
+            None => far_neighbour::<SIDE>(self.words, self.summaries, rank, up),
         }
     }
 }
@@ -241,10 +243,10 @@ mod tests {
     }
 
     fn check<R: Ranks, const SIDE: bool>(ranks: &R, is_left: &[bool], rank: usize) {
-        assert_eq!(ranks.neighbour::<SIDE>(rank, 0), rank);
-        for way in [-2, -1, 1, 2] {
-            if let Some(expected) = naive_neighbour(is_left, SIDE, rank, way > 0) {
-                assert_eq!(ranks.neighbour::<SIDE>(rank, way), expected, "{rank} {way}");
+        assert_eq!(ranks.neighbour::<SIDE>(rank, false, false), rank);
+        for up in [false, true] {
+            if let Some(expected) = naive_neighbour(is_left, SIDE, rank, up) {
+                assert_eq!(ranks.neighbour::<SIDE>(rank, up, !up), expected, "{rank} {up}");
             }
         }
     }
@@ -290,8 +292,10 @@ mod tests {
         let mut ranks = bitmap.reset(n);
         ranks.move_left(0);
         ranks.move_left(n - 1);
-        assert_eq!((ranks.neighbour::<LEFT>(0, 1), ranks.neighbour::<LEFT>(n - 1, -1)), (n - 1, 0));
+        assert_eq!(ranks.neighbour::<LEFT>(0, true, false), n - 1);
+        assert_eq!(ranks.neighbour::<LEFT>(n - 1, false, true), 0);
         (1..n - 2).for_each(|rank| ranks.move_left(rank));
-        assert_eq!((ranks.neighbour::<RIGHT>(0, 1), ranks.neighbour::<LEFT>(n - 1, -1)), (n - 2, n - 3));
+        assert_eq!(ranks.neighbour::<RIGHT>(0, true, false), n - 2);
+        assert_eq!(ranks.neighbour::<LEFT>(n - 1, false, true), n - 3);
     }
 }

@@ -38,14 +38,19 @@ pub fn sweep(sorted: &[i64], rank: impl Fn(usize) -> usize, bitmap: &mut Bitmap,
 struct Median {
     rank: usize,
     target: i64,
-    /// Where the first row of a pair came or went: −1, 0 or 1. The second one decides where the median moves.
-    pull: i32,
+    /// Rank of the first row of the pair that comes or goes next; −1 for one below all others.
+    first: isize,
 }
 
 impl Median {
+    /// The second row of the pair is here: from one odd set to the next.
     #[inline(always)]
-    fn follow<const SIDE: bool>(&mut self, ranks: &impl Ranks, sorted: &[i64], pull: i32) {
-        self.rank = ranks.neighbour::<SIDE>(self.rank, self.pull + pull);
+    fn follow<const SIDE: bool>(&mut self, ranks: &impl Ranks, sorted: &[i64], second: usize) {
+        let (here, second) = (self.rank as isize, second as isize);
+        let (lower, upper) = (self.first.min(second), self.first.max(second));
+        // Rows come on the left, and go on the right, where one of them can be the median itself.
+        let (up, down) = if SIDE == RIGHT { (upper <= here, lower >= here) } else { (lower > here, upper < here) };
+        self.rank = ranks.neighbour::<SIDE>(self.rank, up, down);
         self.target = sorted[self.rank];
     }
 }
@@ -64,13 +69,12 @@ impl<'a, R: Ranks> Walk<'a, R> {
     fn new(ranks: R, sorted: &'a [i64], first: usize) -> Self {
         // For an even number of rows, the lower median is that of the rows and one more below them all, which goes first.
         let middle = (sorted.len() - 1) / 2;
-        let gone = i32::from(sorted.len().is_multiple_of(2));
         Self {
             ranks,
             sorted,
-            // Will be the median of the first row alone, which pulls it down: this keeps it there.
-            left: Median { rank: first, target: sorted[first], pull: 1 },
-            right: Median { rank: middle, target: sorted[middle], pull: gone },
+            // The median of the first row and of a pair, one below it and one above, of which that below has come.
+            left: Median { rank: first, target: sorted[first], first: -1 },
+            right: Median { rank: middle, target: sorted[middle], first: -1 },
             gain: 0,
         }
     }
@@ -101,17 +105,15 @@ impl<'a, R: Ranks> Walk<'a, R> {
     fn step<const LEFT_IS_ODD: bool, const RIGHT_IS_ODD: bool>(&mut self, rank: usize) -> i64 {
         let target = self.sorted[rank];
         self.ranks.move_left(rank);
-        let to_left = if rank > self.left.rank { 1 } else { -1 };
-        let from_right = i32::from(rank < self.right.rank) - i32::from(rank > self.right.rank);
         if LEFT_IS_ODD {
-            self.left.follow::<LEFT>(&self.ranks, self.sorted, to_left);
+            self.left.follow::<LEFT>(&self.ranks, self.sorted, rank);
         } else {
-            self.left.pull = to_left;
+            self.left.first = rank as isize;
         }
         if RIGHT_IS_ODD {
-            self.right.follow::<RIGHT>(&self.ranks, self.sorted, from_right);
+            self.right.follow::<RIGHT>(&self.ranks, self.sorted, rank);
         } else {
-            self.right.pull = from_right;
+            self.right.first = rank as isize;
         }
         self.gain += (target - self.right.target).abs() - (target - self.left.target).abs();
         self.gain

@@ -276,6 +276,25 @@ proptest! {
 }
 
 #[test]
+fn pointers_pass_three_levels_of_groups() {
+    for (weighing, order) in [(Weighing::HeavyEnds, Order::Shuttle), (Weighing::Geometric, Order::Random)] {
+        let recipe = Recipe { n: 300_000, order, weighing, level: 0.5, step: 1 << 30, offset: 0, seed: 7 };
+        let case = recipe.case();
+        let cuts = [1, 2, 74_999, 150_000, 225_001, 299_999];
+        let rows = weighted::Rows::new(case.level, &case.sorted, &case.weights);
+        let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
+        let mut gains = Vec::new();
+        let rank = |place: usize| case.ranks[place];
+        rows.sweep(&case.sorted, &case.weights, rank, &mut weighted::Scratch::default(), |_, gain| gains.push(gain));
+        let expected = case.naive_gains(case.level, &case.weights, &cuts);
+        assert_eq!(
+            cuts.map(|k| gains[k - 1]).to_vec(),
+            expected.iter().map(|gain| (gain >> shift) as i64).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
 fn the_weights_grid_leaves_room_for_the_level() {
     // The largest sums that the contract allows, at the finest level and at the median.
     for level in [0.5, 0.123_456_789, 1e-9] {
