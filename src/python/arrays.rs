@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -27,6 +29,15 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Table<'py> {
             Err(_) => Err(PyTypeError::new_err("X must be a two-dimensional numpy array of float32 or float64")),
         }
     }
+}
+
+/// Whether this is a numpy array (not of a class derived from it) that can be read as a matrix of so many columns.
+pub(super) fn is_plain_table(object: &Bound<'_, PyAny>, n_columns: usize) -> bool {
+    let Ok(array) = object.cast_exact::<PyUntypedArray>() else { return false };
+    (object.cast::<PyArray2<f32>>().is_ok() || object.cast::<PyArray2<f64>>().is_ok())
+        && array.shape()[0] > 0
+        && array.shape()[1] == n_columns
+        && array.is_aligned()
 }
 
 /// Calls `$body` with `$x` bound to the matrix, whatever its cells are.
