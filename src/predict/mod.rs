@@ -100,21 +100,22 @@ impl Tree {
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
     pub fn predict<X: Cell>(&self, x: &Matrix<'_, X>, n_jobs: Option<i64>) -> Result<Vec<f64>> {
-        self.predict_while(|| true, x, n_jobs)
+        filled(x.n_rows() * self.n_values(), |out| self.predict_into(out, x, n_jobs, || true))
     }
 
-    /// [`predict`](Self::predict) while `go_on` says so.
-    pub(crate) fn predict_while<X: Cell>(
+    /// Writes the values of each row's leaf, into every place unless it fails.
+    pub(crate) fn predict_into<X: Cell>(
         &self,
-        go_on: impl FnMut() -> bool,
+        out: &mut [MaybeUninit<f64>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-    ) -> Result<Vec<f64>> {
+        go_on: impl FnMut() -> bool,
+    ) -> Result<()> {
         // The common case apart: to copy one number takes less than to ask how many there are.
         if self.n_values() == 1 {
-            return self.for_each_leaf(go_on, x, n_jobs, 1, |leaf| [self.statistics.values[leaf]]);
+            return self.write_leaves(out, x, n_jobs, go_on, |leaf| [self.statistics.values[leaf]]);
         }
-        self.for_each_leaf(go_on, x, n_jobs, self.n_values(), |leaf| self.value(leaf))
+        self.write_leaves(out, x, n_jobs, go_on, |leaf| self.value(leaf))
     }
 
     /// The place of the largest of each row's values, the first of equal ones: the code of the likeliest class.
@@ -122,17 +123,18 @@ impl Tree {
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
     pub fn predict_class<X: Cell>(&self, x: &Matrix<'_, X>, n_jobs: Option<i64>) -> Result<Vec<i64>> {
-        self.predict_class_while(|| true, x, n_jobs)
+        filled(x.n_rows(), |out| self.predict_class_into(out, x, n_jobs, || true))
     }
 
-    /// [`predict_class`](Self::predict_class) while `go_on` says so.
-    pub(crate) fn predict_class_while<X: Cell>(
+    /// Writes the code of each row's likeliest class, into every place unless it fails.
+    pub(crate) fn predict_class_into<X: Cell>(
         &self,
-        go_on: impl FnMut() -> bool,
+        out: &mut [MaybeUninit<i64>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-    ) -> Result<Vec<i64>> {
-        self.for_each_leaf(go_on, x, n_jobs, 1, |leaf| {
+        go_on: impl FnMut() -> bool,
+    ) -> Result<()> {
+        self.write_leaves(out, x, n_jobs, go_on, |leaf| {
             let shares = self.value(leaf);
             [(1..shares.len()).fold(0, |best, code| if shares[code] > shares[best] { code } else { best }) as i64]
         })
@@ -143,17 +145,18 @@ impl Tree {
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
     pub fn apply<X: Cell>(&self, x: &Matrix<'_, X>, n_jobs: Option<i64>) -> Result<Vec<i64>> {
-        self.apply_while(|| true, x, n_jobs)
+        filled(x.n_rows(), |out| self.apply_into(out, x, n_jobs, || true))
     }
 
-    /// [`apply`](Self::apply) while `go_on` says so.
-    pub(crate) fn apply_while<X: Cell>(
+    /// Writes the number of each row's leaf, into every place unless it fails.
+    pub(crate) fn apply_into<X: Cell>(
         &self,
-        go_on: impl FnMut() -> bool,
+        out: &mut [MaybeUninit<i64>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-    ) -> Result<Vec<i64>> {
-        self.for_each_leaf(go_on, x, n_jobs, 1, |leaf| [leaf as i64])
+        go_on: impl FnMut() -> bool,
+    ) -> Result<()> {
+        self.write_leaves(out, x, n_jobs, go_on, |leaf| [leaf as i64])
     }
 
     /// The nodes that each row passes, in ascending order: `nodes[starts[i]..starts[i + 1]]` are those of row `i`.
@@ -170,46 +173,40 @@ impl Tree {
         Ok((starts, nodes))
     }
 
-    /// The `width` entries of each row's leaf, row after row.
-    fn for_each_leaf<X: Cell, T: Copy + Send, E: AsRef<[T]>>(
+    /// Writes the entries of each row's leaf, row after row, into every place unless it fails.
+    fn write_leaves<X: Cell, T: Copy + Send, E: AsRef<[T]>>(
         &self,
-        go_on: impl FnMut() -> bool,
+        out: &mut [MaybeUninit<T>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-        width: usize,
+        go_on: impl FnMut() -> bool,
         entries: impl Fn(usize) -> E + Sync,
-    ) -> Result<Vec<T>> {
+    ) -> Result<()> {
         self.check_columns(x)?;
+        let width = out.len() / x.n_rows();
+        assert_eq!(out.len(), x.n_rows() * width);
         let team = Team::new(n_jobs, x.n_rows() * typical_depth(self))?;
         let way = Way::new(self, x);
-        // Not zeros first: one thread would write what all of them are about to write.
-        let mut out = Vec::with_capacity(x.n_rows() * width);
         let chunk_rows = (x.n_rows() / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
-        let places = &mut out.spare_capacity_mut()[..x.n_rows() * width];
-        let mut chunks: Vec<_> = places.chunks_mut(chunk_rows * width).enumerate().collect();
+        let mut chunks: Vec<_> = out.chunks_mut(chunk_rows * width).enumerate().collect();
         let work = || {
-            team.each(&mut chunks, &mut vec![(); team.threads()], |(), (chunk, places)| {
+            team.each(&mut chunks, &mut vec![(); team.threads()], |(), (chunk, out)| {
                 let mut first = *chunk * chunk_rows;
-                for places in places.chunks_mut(BLOCK * width) {
+                for out in out.chunks_mut(BLOCK * width) {
                     if team.cancelled() {
                         return;
                     }
-                    let leaves = &mut [0; BLOCK][..places.len() / width];
+                    let leaves = &mut [0; BLOCK][..out.len() / width];
                     way.leaves(first, leaves);
-                    for (&leaf, places) in leaves.iter().zip(places.chunks_exact_mut(width)) {
-                        write_all(places, entries(leaf as usize).as_ref());
+                    for (&leaf, out) in leaves.iter().zip(out.chunks_exact_mut(width)) {
+                        write_all(out, entries(leaf as usize).as_ref());
                     }
                     first += leaves.len();
                 }
             });
         };
         team.supervise(work, go_on);
-        if team.cancelled() {
-            return Err(Error::Interrupted);
-        }
-        // SAFETY: nobody was cancelled, so every place of every chunk was written.
-        unsafe { out.set_len(x.n_rows() * width) };
-        Ok(out)
+        if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
@@ -219,6 +216,15 @@ impl Tree {
         let problem = format!("has {} columns, but the tree was fitted on {}", x.n_columns(), self.n_features());
         Err(Error::argument("X", problem))
     }
+}
+
+/// A vector that `write` fills. Nothing is written first: one thread would write what all of them are about to write.
+fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>) -> Result<Vec<T>> {
+    let mut out = Vec::with_capacity(len);
+    write(&mut out.spare_capacity_mut()[..len])?;
+    // SAFETY: `predict_into` and its likes have written every place, or failed.
+    unsafe { out.set_len(len) };
+    Ok(out)
 }
 
 /// Writes each place.

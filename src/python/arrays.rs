@@ -1,9 +1,12 @@
 //! numpy arrays → views of the core, without copies.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
+use numpy::ndarray::{Dimension, IntoDimension};
 use numpy::{
-    Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods,
+    Element, PyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -86,4 +89,21 @@ pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) 
         Ok(slice) => Cow::Borrowed(slice),
         Err(_) => Cow::Owned(array.as_array().to_vec()),
     }
+}
+
+/// A new array that `write` fills. Its memory is numpy's, who knows how to get large pieces in large pages.
+pub(super) fn filled<T: Element + Copy, const N: usize, D: Dimension>(
+    py: Python<'_>,
+    shape: [usize; N],
+    write: impl FnOnce(&mut [MaybeUninit<T>]) -> PyResult<()>,
+) -> PyResult<Bound<'_, PyArray<T, D>>>
+where
+    [usize; N]: IntoDimension<Dim = D>,
+{
+    // SAFETY: the places of a new array are next to each other, and nobody has it before all of them are written: if that
+    // fails, it is dropped. Numbers need not be dropped.
+    let array = unsafe { PyArray::<T, D>::new(py, shape, false) };
+    // SAFETY: as above; any bytes will do for places that are still to be written.
+    write(unsafe { std::slice::from_raw_parts_mut(array.data().cast(), array.len()) })?;
+    Ok(array)
 }

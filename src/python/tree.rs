@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonl
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::arrays::{Table, is_plain_table, vector, with_matrix};
+use super::arrays::{Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
 use super::settings;
 use crate::tree::{Arrays, Tree};
@@ -124,8 +124,9 @@ impl PyTree {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let n_jobs = jobs(n_jobs)?;
         with_matrix!(X, |x| {
-            let values = without_interpreter(py, |go_on| self.0.predict_while(go_on, x, n_jobs))?;
-            values.into_pyarray(py).reshape([x.n_rows(), self.0.n_values()])
+            filled(py, [x.n_rows(), self.0.n_values()], |out| {
+                without_interpreter(py, |go_on| self.0.predict_into(out, x, n_jobs, go_on))
+            })
         })
     }
 
@@ -139,8 +140,9 @@ impl PyTree {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let n_jobs = jobs(n_jobs)?;
         with_matrix!(X, |x| {
-            let classes = without_interpreter(py, |go_on| self.0.predict_class_while(go_on, x, n_jobs))?;
-            Ok(classes.into_pyarray(py))
+            filled(py, [x.n_rows()], |out| {
+                without_interpreter(py, |go_on| self.0.predict_class_into(out, x, n_jobs, go_on))
+            })
         })
     }
 
@@ -159,8 +161,7 @@ impl PyTree {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let n_jobs = jobs(n_jobs)?;
         with_matrix!(X, |x| {
-            let leaves = without_interpreter(py, |go_on| self.0.apply_while(go_on, x, n_jobs))?;
-            Ok(leaves.into_pyarray(py))
+            filled(py, [x.n_rows()], |out| without_interpreter(py, |go_on| self.0.apply_into(out, x, n_jobs, go_on)))
         })
     }
 

@@ -22,7 +22,10 @@ pub fn row_by_row<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
 pub fn recursive_partition<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     fn part<X: Cell>(tree: &Tree, x: &Matrix<'_, X>, node: usize, rows: Vec<usize>, leaves: &mut [i64]) {
         let Some((left, right)) = tree.children(node) else {
-            return rows.into_iter().for_each(|row| leaves[row] = node as i64);
+            for row in rows {
+                leaves[row] = node as i64;
+            }
+            return;
         };
         let (to_left, to_right) = rows.into_iter().partition(|&row| goes_left(tree, node, x, row));
         part(tree, x, left, to_left, leaves);
@@ -42,7 +45,9 @@ pub fn explicit_stack<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
             let (to_left, to_right) = rows.into_iter().partition(|&row| goes_left(tree, node, x, row));
             pending.extend([(left, to_left), (right, to_right)]);
         } else {
-            rows.into_iter().for_each(|row| leaves[row] = node as i64);
+            for row in rows {
+                leaves[row] = node as i64;
+            }
         }
     }
     leaves
