@@ -54,7 +54,7 @@ impl<X: Cell, N: Node<X>> Block<'_, X, N> {
         if size_of_val(&self.layout.nodes[..]) <= LARGE_BYTES {
             self.walk_near::<ADJACENT, MISSING>(slots)
         } else {
-            self.walk_far::<ADJACENT, MISSING>(slots)
+            self.walk_far::<ADJACENT, MISSING>(NEAR_LEVELS, slots)
         }
     }
 
@@ -63,9 +63,13 @@ impl<X: Cell, N: Node<X>> Block<'_, X, N> {
         self.descend::<ADJACENT, MISSING>(self.layout.depth, slots)
     }
 
-    /// The kernel for large trees.
-    fn walk_far<const ADJACENT: bool, const MISSING: bool>(&self, slots: &mut [u32]) -> Result<(), MetMissing> {
-        self.descend::<ADJACENT, MISSING>(NEAR_LEVELS.min(self.layout.depth), slots)?;
+    /// The kernel for large trees, of which so many levels are near.
+    fn walk_far<const ADJACENT: bool, const MISSING: bool>(
+        &self,
+        near: usize,
+        slots: &mut [u32],
+    ) -> Result<(), MetMissing> {
+        self.descend::<ADJACENT, MISSING>(near, slots)?;
         self.finish::<ADJACENT, MISSING>(slots)
     }
 
@@ -220,8 +224,10 @@ mod tests {
             };
             verify(&|slots| block.walk_near::<ADJACENT, true>(slots), false)?;
             verify(&|slots| block.walk_near::<ADJACENT, false>(slots), !tame)?;
-            verify(&|slots| block.walk_far::<ADJACENT, true>(slots), false)?;
-            verify(&|slots| block.walk_far::<ADJACENT, false>(slots), !tame)?;
+            for near in [0, 1, NEAR_LEVELS] {
+                verify(&|slots| block.walk_far::<ADJACENT, true>(near, slots), false)?;
+                verify(&|slots| block.walk_far::<ADJACENT, false>(near, slots), !tame)?;
+            }
         }
         Ok(())
     }
