@@ -1,6 +1,6 @@
 //! Predictions of friedman1 rows, by size of the tree, cell type, memory order and threads; throughput is in rows.
 //!
-//! `cargo bench --bench predict -- leaves_1m` runs those whose name contains "leaves_1m".
+//! `cargo bench --bench predict -- depth` runs those whose name contains "depth".
 
 mod friedman;
 #[path = "../tests/common/ways.rs"]
@@ -94,7 +94,7 @@ fn one_row_depth_6(bencher: Bencher<'_, '_>) {
 /// The ways that are the twins of the tests, and ours, one thread each.
 #[divan::bench_group(sample_count = 10)]
 mod ways_of_100k_rows {
-    use super::*;
+    use super::{Bencher, Friedman, ItemsCount, Matrix, tree, ways};
 
     fn bench_way(bencher: Bencher<'_, '_>, depth: i64, way: ways::Way<f32>) {
         let n_rows = 100_000;

@@ -82,14 +82,12 @@ def _draw(seconds: dict[str, Sequence[float]], title: str, picture: Path) -> Non
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    for name, times in seconds.items():
+    # The legend names the lines from top to bottom, as they end.
+    for name in sorted(seconds, key=lambda name: -sum(seconds[name])):
         line = {"linewidth": 2.5, "color": "black"} if name == OURS else {"linewidth": 1.5}
-        cumulative = list(accumulate(times))
-        axes.plot(range(1, len(times) + 1), cumulative, **line)
-        axes.annotate(
-            name, (len(times), cumulative[-1]), (6, 0), textcoords="offset points", va="center"
-        )
+        axes.plot(range(1, ROUNDS + 1), list(accumulate(seconds[name])), label=name, **line)
     axes.set(xlabel="rounds", ylabel="seconds so far", title=title, yscale="log", xlim=(1, ROUNDS))
+    axes.legend(loc="lower right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
     picture.parent.mkdir(parents=True, exist_ok=True)
