@@ -4,6 +4,7 @@
 //! A node is 16 bytes: what prediction needs, and nothing else. Statistics that only people ask for stand apart.
 
 use crate::error::{Error, Result};
+use crate::predict::Layouts;
 
 /// Marks a leaf where a feature would stand.
 const LEAF: u32 = u32::MAX;
@@ -98,6 +99,8 @@ pub struct Tree {
     n_features: usize,
     n_values: usize,
     max_depth: usize,
+    /// What predictions have derived from the nodes.
+    pub(crate) layouts: Layouts,
 }
 
 impl Tree {
@@ -132,7 +135,10 @@ impl Tree {
             } else {
                 match pending.pop() {
                     Some((right, right_depth)) if right as usize == id + 1 => depth = right_depth,
-                    None if id + 1 == n => return Ok(Self { nodes, statistics, n_features, n_values, max_depth }),
+                    None if id + 1 == n => {
+                        let layouts = Layouts::default();
+                        return Ok(Self { nodes, statistics, n_features, n_values, max_depth, layouts });
+                    }
                     _ => return broken(format!("node {} is no one's child, or of two", id + 1)),
                 }
             }

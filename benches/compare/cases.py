@@ -1,4 +1,4 @@
-"""What is fitted, and how much faster than the others it should be."""
+"""What is fitted and predicted, and how much faster than the others it should be."""
 
 from dataclasses import dataclass
 
@@ -40,19 +40,44 @@ class Case:
     rounds_per_repeat: int = 1
     # Most memory that a fit may add, in sizes of X.
     memory_target: float | None = None
+    dtype: str = "float32"
 
     @property
     def title(self) -> str:
         kind = "two classes" if self.classes else self.criterion.replace("_", " ")
-        depth = "unlimited depth" if self.depth is None else f"depth {self.depth}"
         leaf = f", leaves of {self.min_samples_leaf} and more" if self.min_samples_leaf > 1 else ""
         source = "" if self.source == FRIEDMAN1 else f"{self.source}, "
-        return f"{source}{self.rows:,} × {self.columns}, {kind}, {depth}{leaf}"
+        return f"{source}{self.rows:,} × {self.columns}, {kind}, {self._depth}{leaf}"
+
+    @property
+    def _depth(self) -> str:
+        return "unlimited depth" if self.depth is None else f"depth {self.depth}"
+
+
+@dataclass(frozen=True)
+class Prediction(Case):
+    """A fit, and the rows that its tree is to predict."""
+
+    predicted: int = 1_000_000
+    # Peers that have no target are left out, where their fits take minutes.
+    only_targets: bool = False
+    # Calls that are timed as one: those of a microsecond are shorter than the clock's own time.
+    calls: int = 1
+
+    def asks(self, name: str) -> bool:
+        """Whether this system is to be measured."""
+        return not self.only_targets or any(target.against == name for target in self.targets)
+
+    @property
+    def title(self) -> str:
+        leaves = self._depth if self.depth else f"{self.rows:,} leaves"
+        rows = "one row" if self.predicted == 1 else f"{self.predicted:,} rows"
+        return f"{rows} × {self.columns} {self.dtype}, {leaves}"
 
 
 @dataclass(frozen=True)
 class Data:
-    """Features as float32 in C order; y as float64, or as class codes 0 and 1."""
+    """Features in C order; y as float64, or as class codes 0 and 1."""
 
     X: np.ndarray
     y: np.ndarray
@@ -89,6 +114,23 @@ CASES = (
 QUICK = ("100k", "100k-classes", "1k")
 
 
+PREDICTIONS = (
+    Prediction("depth6", 100_000, 6, (Target("scikit-learn", 8), Target("XGBoost", 3))),
+    Prediction("depth12", 100_000, 12, (Target("scikit-learn", 10),)),
+    Prediction("100k-leaves", 100_000, None, (Target("scikit-learn", 15), Target("YDF", 5))),
+    Prediction(
+        "1m-leaves",
+        1_000_000,
+        None,
+        (Target("scikit-learn", 15), Target("YDF", 4)),
+        only_targets=True,
+    ),
+    Prediction("wide", 100_000, 12, (Target("scikit-learn", 5),), columns=50, dtype="float64"),
+    Prediction("one-row", 100_000, 6, (Target("scikit-learn", 20),), predicted=1, calls=100),
+)
+QUICK_PREDICTIONS = ("depth6", "depth12", "one-row")
+
+
 def make_data(case: Case) -> Data:
     """The first rows of the case's data set."""
     if case.source == FLIGHTS:
@@ -98,4 +140,10 @@ def make_data(case: Case) -> Data:
     X, y = make_friedman1(case.rows, case.columns, noise=1.0, random_state=0)
     if case.classes:
         y = (y > np.median(y)).astype(np.int64)
-    return Data(X.astype(np.float32), y)
+    return Data(X.astype(case.dtype), y)
+
+
+def make_rows(case: Prediction) -> np.ndarray:
+    """Rows that no tree has seen."""
+    X, _ = make_friedman1(case.predicted, case.columns, random_state=1)
+    return X.astype(case.dtype)

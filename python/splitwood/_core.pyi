@@ -134,6 +134,14 @@ class Tree:
     ) -> NDArray[np.float64]:
         """Value of the leaf of each row, of shape ``(n_samples, max_n_classes)``."""
 
+    def predict_class(
+        self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
+    ) -> NDArray[np.int64]:
+        """Column of the largest value of the leaf of each row, the first of equal ones."""
+
+    def reads(self, X: object) -> bool:
+        """Whether ``X`` is a plain array that can be predicted as it is."""
+
     def apply(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Number
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,8 @@ LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _CHECK_X = {"dtype": list(_CELL_DTYPES), "ensure_all_finite": False}
+# Class codes become labels in parts, so that their memory does not grow with the rows: 256 kB.
+_CODES_AT_A_TIME = 1 << 15
 
 
 class _BaseTree(BaseEstimator, ABC):
@@ -121,17 +123,12 @@ class _BaseTree(BaseEstimator, ABC):
 
     def _rows(self, X: ArrayLike) -> NDArray[Any]:
         """``X`` as the core reads it, checked against the data of the fit."""
+        # The common case skips what takes longer than predicting few rows: an array that the core reads as it
+        # is, and no names that it should have had. Whatever is to be refused is left to scikit-learn.
+        tree = getattr(self, "tree_", None)
+        if tree is not None and tree.reads(X) and not hasattr(self, "feature_names_in_"):
+            return cast("NDArray[Any]", X)
         check_is_fitted(self)
-        # The common case skips scikit-learn's validation, which takes longer than predicting few rows.
-        if (
-            type(X) is np.ndarray
-            and X.dtype in _CELL_DTYPES
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        ):
-            return _aligned(X)
         return _aligned(_checked_rows(self, X))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -508,8 +505,14 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict([[0.0], [4.0]])
         array(['no', 'yes'], dtype='<U3')
         """
-        proba = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_.take(proba.argmax(axis=1))
+        rows = self._rows(X)
+        labels: NDArray[Any] = np.empty(len(rows), self.classes_.dtype)
+        for start in range(0, len(rows), _CODES_AT_A_TIME):
+            part = slice(start, start + _CODES_AT_A_TIME)
+            # mode="raise" would copy `out`.
+            self.classes_.take(
+                self.tree_.predict_class(rows[part], self.n_jobs), out=labels[part], mode="clip"
+            )
         return labels
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -557,8 +560,9 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict_log_proba([[0.0]])
         array([[  0., -inf]])
         """
+        proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(proba, out=proba)
 
 
 def _checked_training(
