@@ -54,14 +54,14 @@ impl Definition {
             return self.running_losses_around_quantiles(&rows.collect::<Vec<Row>>());
         }
         let (mut total, mut mean, mut loss, mut classes) = (0.0, 0.0, 0.0, Vec::new());
-        // Means of a deviance are above the first target.
-        let mut first = None;
-        rows.map(|(y, weight)| {
+        let rows: Vec<Row> = rows.collect();
+        // Means of a deviance, which has no offset to take off, are summed up above the lowest target.
+        let base = if self == Self::Poisson { lowest(&rows) } else { 0.0 };
+        let add = |(y, weight): Row| {
             if matches!(self, Self::Gini | Self::Entropy) {
                 add_to_class(&mut classes, (y, weight));
                 return self.loss_of_classes(&classes);
             }
-            let base = if self == Self::Poisson { *first.get_or_insert(y) } else { 0.0 };
             let (y, rest, before) = (y - base, total, mean);
             total += weight;
             mean += (y - before) * weight / total;
@@ -77,8 +77,8 @@ impl Definition {
                 loss += whole * (rest * deviance(old) + weight * deviance(new));
             }
             if whole > 0.0 { loss } else { f64::INFINITY }
-        })
-        .collect()
+        };
+        rows.into_iter().map(add).collect()
     }
 
     /// What a leaf with these rows predicts.
