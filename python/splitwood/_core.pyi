@@ -37,6 +37,7 @@ def fit_regressor(
     min_impurity_decrease: float,
     ccp_alpha: float,
     n_jobs: int | None,
+    quantile: float,
     leaf_value: str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None,
 ) -> Tree:
     """Grow a regression tree."""

@@ -282,8 +282,10 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        What a split is to minimise. "poisson" is half the Poisson deviance, for counts and rates: no target
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split is to minimise, and with it what a leaf predicts. "squared_error" is for means;
+        "absolute_error" for medians, which a few wild targets can't move; "quantile" for the quantile of
+        level `quantile`, by the pinball loss, which at level 0.5 is half the absolute error. "poisson" is half the Poisson deviance, for counts and rates: no target
         may be negative, and no leaf has targets that are all zero. "friedman_mse", which scikit-learn
         deprecates, is another name of "squared_error" and gives a warning.
     max_depth : int, default=None
@@ -301,9 +303,11 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         What a leaf costs, in units of the impurity: the grown tree is pruned to the smallest one whose
         impurity and cost together are least. 0 means no pruning. `cost_complexity_pruning_path` lists the
         values at which the tree changes.
+    quantile : float, default=0.5
+        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
     leaf_value : {"mean", "median"} or callable, default=None
-        What a leaf predicts. None means what the criterion makes of its rows: their mean. "median" is the
-        weighted median, halfway between two targets where just half of the weight is below. A callable gets
+        What a leaf predicts. None means what the criterion makes of its rows: mean, median or quantile.
+        "median" is the weighted median, halfway between two targets where just half of the weight is below. A callable gets
         the targets and the weights (ones, if there are none) of a leaf's rows as arrays, returns a number,
         and is called once for each leaf, after the tree was grown and pruned; what it raises reaches the
         caller. The splits don't change, nor do inner nodes: their ``tree_.value`` stays the criterion's own.
@@ -355,6 +359,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -368,12 +373,13 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
+        self.quantile = quantile
         self.leaf_value = leaf_value
 
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
-        settings = self._settings() | {"leaf_value": self.leaf_value}
+        settings = self._settings() | {"quantile": self.quantile, "leaf_value": self.leaf_value}
         if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
             warnings.warn(
                 'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
@@ -385,7 +391,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         return _core.fit_regressor(X, _as_numbers(y), sample_weight, **settings)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the mean target of each row's leaf.
+        """Predict the mean of each row's leaf, or its median or quantile.
 
         Parameters
         ----------

@@ -12,7 +12,13 @@ use crate::error::Error;
 use crate::fit::fit_while;
 use crate::params::{Loss, Params};
 
-const REGRESSION: &[(&str, Loss)] = &[("squared_error", Loss::SquaredError), ("poisson", Loss::Poisson)];
+/// The level of the quantile is a setting of its own.
+const REGRESSION: &[(&str, Loss)] = &[
+    ("squared_error", Loss::SquaredError),
+    ("absolute_error", Loss::AbsoluteError),
+    ("quantile", Loss::Quantile(0.5)),
+    ("poisson", Loss::Poisson),
+];
 const CLASSIFICATION: &[(&str, Loss)] =
     &[("gini", Loss::Gini), ("entropy", Loss::Entropy), ("log_loss", Loss::Entropy)];
 
@@ -37,6 +43,7 @@ impl Settings<'_, '_> {
             min_impurity_decrease: settings::number("min_impurity_decrease", self.min_impurity_decrease)?,
             ccp_alpha: settings::number("ccp_alpha", self.ccp_alpha)?,
             n_jobs: settings::optional_integer("n_jobs", self.n_jobs)?,
+            ..Params::default()
         })
     }
 }
@@ -59,7 +66,7 @@ fn fit(
 /// Grow a regression tree.
 #[pyfunction]
 #[pyo3(signature = (X, y, sample_weight=None, *, criterion, max_depth, min_samples_split, min_samples_leaf,
-    min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha, n_jobs, leaf_value))]
+    min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha, n_jobs, quantile, leaf_value))]
 // X is scikit-learn's name, and Python passes its keyword arguments one by one.
 #[allow(non_snake_case, clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(super) fn fit_regressor(
@@ -75,9 +82,14 @@ pub(super) fn fit_regressor(
     min_impurity_decrease: &Bound<'_, PyAny>,
     ccp_alpha: &Bound<'_, PyAny>,
     n_jobs: &Bound<'_, PyAny>,
+    quantile: &Bound<'_, PyAny>,
     leaf_value: &Bound<'_, PyAny>,
 ) -> PyResult<PyTree> {
-    let loss = settings::loss(criterion, REGRESSION)?;
+    let level = settings::number("quantile", quantile)?;
+    let loss = match settings::loss(criterion, REGRESSION)? {
+        Loss::Quantile(_) => Loss::Quantile(level),
+        loss => loss,
+    };
     let leaf_value = settings::leaf_value(leaf_value)?;
     let params = Settings {
         max_depth,
