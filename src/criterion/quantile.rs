@@ -42,6 +42,33 @@ impl<T: Sample<f64>> Quantile<T> {
         tickets.iter().map(|&ticket| self.targets[ticket as usize])
     }
 
+    /// Writes the gain of each cut, in the table's units, to the scratch and returns the highest.
+    fn sweep_gains(&self, table: &Table, rank: impl Fn(usize) -> usize, scratch: &mut Scratch) -> i64 {
+        let Table { sorted, weights, rows, unit } = table;
+        let Scratch { bitmap, weighted, gains } = scratch;
+        gains.clear();
+        gains.resize(sorted.len() - 1, 0);
+        let mut highest = i64::MIN;
+        let mut visit = |n_left: usize, gain: i64| {
+            gains[n_left - 1] = gain;
+            highest = highest.max(gain);
+        };
+        match (self.method, rows) {
+            (MedianMethod::TwoHeaps, _) => {
+                let weight = |rank: usize| if T::WEIGHTED { weights[rank] } else { 1 };
+                // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
+                let shift = ((self.level.whole() as f64 * unit) as u128).ilog2();
+                heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
+                    visit(n_left, (gain >> shift) as i64);
+                });
+            }
+            (_, Some(rows)) => rows.sweep(sorted, weights, rank, weighted, visit),
+            _ if self.level == Level::HALF => sweep::sweep(sorted, rank, bitmap, visit),
+            _ => quantile::sweep(self.level, sorted, rank, bitmap, visit),
+        }
+        highest
+    }
+
     /// How often the pinball loss is in the loss.
     fn factor(&self) -> f64 {
         match self.report {
@@ -80,6 +107,8 @@ pub(crate) struct Table {
 pub(crate) struct Scratch {
     bitmap: Bitmap,
     weighted: weighted::Scratch,
+    /// Of each cut.
+    gains: Vec<i64>,
 }
 
 impl<T: Sample<f64>> Criterion for Quantile<T> {
@@ -185,35 +214,33 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         contest: &mut O,
         scratch: &mut Scratch,
     ) {
-        let Table { sorted, weights, rows, unit } = table;
         let rank = |place: usize| steps.at(place) as usize;
-        let units = |bar: f64| (bar / unit).floor() as i64;
+        let highest = self.sweep_gains(table, rank, scratch);
+        let units = |bar: f64| (bar / table.unit).floor() as i64;
         let mut least = units(contest.bar());
+        if highest < least {
+            return;
+        }
+        // The highest gain, if it is to be had, lifts the bar for all others.
+        let counts_rows_alone = cuts.min_weight == 0.0;
+        let best = scratch.gains.iter().position(|&gain| gain == highest);
+        if let Some(place) = best.filter(|place| counts_rows_alone && cuts.allow(place + 1)) {
+            contest.raise(scratch.gains[place].max(0) as f64 * table.unit);
+            least = units(contest.bar());
+        }
+        let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
         let mut left = 0;
-        let visit = |n_left: usize, gain: i64| {
-            left = if T::WEIGHTED { left + weights[rank(n_left - 1)] } else { n_left as i64 };
-            if gain >= least && cuts.allow(n_left) {
-                let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
-                if is_heavy(left) && is_heavy(node.units - left) {
-                    contest.offer(gain.max(0) as f64 * unit, cuts.cut(n_left));
-                    least = units(contest.bar());
-                }
+        for (place, &gain) in scratch.gains.iter().enumerate() {
+            if !counts_rows_alone {
+                left += if T::WEIGHTED { table.weights[rank(place)] } else { 1 };
             }
-        };
-        match (self.method, rows) {
-            (MedianMethod::TwoHeaps, _) => {
-                let weight = |rank: usize| if T::WEIGHTED { weights[rank] } else { 1 };
-                let mut visit = visit;
-                // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
-                let shift = (self.level.whole() as f64 * unit) as u128;
-                let shift = shift.ilog2();
-                heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
-                    visit(n_left, (gain >> shift) as i64)
-                });
+            if gain >= least
+                && cuts.allow(place + 1)
+                && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
+            {
+                contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(place + 1));
+                least = units(contest.bar());
             }
-            (_, Some(rows)) => rows.sweep(sorted, weights, rank, &mut scratch.weighted, visit),
-            _ if self.level == Level::HALF => sweep::sweep(sorted, rank, &mut scratch.bitmap, visit),
-            _ => quantile::sweep(self.level, sorted, rank, &mut scratch.bitmap, visit),
         }
     }
 
