@@ -101,6 +101,7 @@ impl<X: Cell> Task<'_, X> {
 
     fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, target: f64, rules: &Rules) -> Result<Tree> {
         let Self { x, rows, team, .. } = *self;
-        grow(&Fit { x, criterion, rules, team }, rows, items, Units { target, weight: rows.weight_unit })
+        let units = Units { target, weight: rows.weight_unit };
+        grow(&Fit { x, criterion, rules, team, units }, rows, items)
     }
 }

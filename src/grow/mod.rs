@@ -11,7 +11,7 @@ mod top;
 
 use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix, Rows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::params::Rules;
 use crate::presort::presort;
 use crate::split::{Division, Split};
@@ -24,6 +24,7 @@ pub(crate) struct Fit<'a, X, C> {
     pub criterion: &'a C,
     pub rules: &'a Rules,
     pub team: &'a Team,
+    pub units: Units,
 }
 
 /// What a target and a weight of one stand for: powers of two, so that scaling back is exact.
@@ -34,21 +35,12 @@ pub(crate) struct Units {
 }
 
 /// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
-pub(crate) fn grow<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
-    rows: &Rows,
-    items: Vec<C::Item>,
-    units: Units,
-) -> Result<Tree> {
+pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, items: Vec<C::Item>) -> Result<Tree> {
     let columns = presort(fit.x, rows, &items, fit.team);
     let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
     let root_node = fit.criterion.describe(&root);
     drop((root, items));
-    let sprout = top::grow(fit, columns, root_node);
-    if fit.team.cancelled() {
-        return Err(Error::Interrupted);
-    }
-    sprout.into_tree(fit.x.n_columns(), fit.criterion.n_values(), units)
+    top::grow(fit, columns, root_node)
 }
 
 impl<X: Cell, C: Criterion> Fit<'_, X, C> {
@@ -58,6 +50,13 @@ impl<X: Cell, C: Criterion> Fit<'_, X, C> {
             || self.criterion.rows(node) < self.rules.min_rows_split
             || self.criterion.weight(node) < 2.0 * self.rules.min_weight_leaf
             || self.criterion.is_pure(node)
+    }
+
+    /// The most nodes that a subtree with this root can have.
+    fn max_nodes(&self, root: &C::Node, depth: u32) -> usize {
+        let by_rows = 2 * (self.criterion.rows(root) / self.rules.min_rows_leaf).max(1) - 1;
+        let levels = self.rules.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
+        by_rows.min((1 << levels) - 1)
     }
 
     /// The rule that makes a node a leaf although it could be split.
