@@ -178,6 +178,6 @@ impl<X: Cell> Task<'_, X> {
     ) -> Result<Tree> {
         let Self { x, rows, team, .. } = *self;
         let units = Units { target, impurity, weight: rows.weight_unit };
-        grow(&Fit { x, criterion, rules, team }, rows, items, order, units)
+        grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
     }
 }

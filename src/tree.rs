@@ -40,6 +40,12 @@ impl Node {
         Self { threshold: test.threshold, feature: test.feature | flag, right: test.right }
     }
 
+    /// The same node where all numbers are higher by `shift`. No branch: nothing tells a leaf beforehand.
+    #[inline]
+    pub fn shifted(&self, shift: u32) -> Self {
+        Self { right: self.right + if self.feature == LEAF { 0 } else { shift }, ..*self }
+    }
+
     #[inline]
     pub fn test(&self) -> Option<Test> {
         (self.feature != LEAF).then_some(Test {
@@ -104,15 +110,35 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree from its parts. They may come from a file or a pickle, so everything is checked: sizes, that children
-    /// come after their parents in depth-first order and each has one parent, that features exist, and that numbers that
-    /// prediction returns are finite.
+    /// A tree from its parts. They may come from a file or a pickle, so everything is checked.
     pub(crate) fn new(nodes: Vec<Node>, statistics: Statistics, n_features: usize, n_values: usize) -> Result<Self> {
+        let mut tree = Self { nodes, statistics, n_features, n_values, max_depth: 0, layouts: Layouts::default() };
+        tree.max_depth = tree.check()?;
+        Ok(tree)
+    }
+
+    /// A tree that has just been grown, to this depth: sound by construction.
+    pub(crate) fn grown(
+        nodes: Vec<Node>,
+        statistics: Statistics,
+        n_features: usize,
+        n_values: usize,
+        max_depth: usize,
+    ) -> Self {
+        let tree = Self { nodes, statistics, n_features, n_values, max_depth, layouts: Layouts::default() };
+        debug_assert_eq!(tree.check(), Ok(max_depth));
+        tree
+    }
+
+    /// Checks sizes, that children come after their parents in depth-first order and each has one parent, that features
+    /// exist, and that numbers that prediction returns are finite; returns the depth.
+    fn check(&self) -> Result<usize> {
         let broken = |problem: String| Err(Error::argument("tree", problem));
+        let Self { nodes, statistics, n_features, n_values, .. } = self;
         let n = nodes.len();
-        let Statistics { values, impurity, rows, weight } = &statistics;
+        let Statistics { values, impurity, rows, weight } = statistics;
         let weights = weight.as_ref().map_or(n, Vec::len);
-        if n == 0 || n_values == 0 || Some(values.len()) != n.checked_mul(n_values) {
+        if n == 0 || *n_values == 0 || Some(values.len()) != n.checked_mul(*n_values) {
             return broken(format!("{n} nodes of {n_values} values can't have {} values", values.len()));
         }
         if impurity.len() != n || rows.len() != n || weights != n {
@@ -127,7 +153,7 @@ impl Tree {
         for (id, node) in nodes.iter().enumerate() {
             max_depth = max_depth.max(depth);
             if let Some(test) = node.test() {
-                if test.feature as usize >= n_features || test.threshold.is_nan() {
+                if test.feature as usize >= *n_features || test.threshold.is_nan() {
                     return broken(format!("node {id} asks for feature {} of {n_features}", test.feature));
                 }
                 depth += 1;
@@ -135,10 +161,7 @@ impl Tree {
             } else {
                 match pending.pop() {
                     Some((right, right_depth)) if right as usize == id + 1 => depth = right_depth,
-                    None if id + 1 == n => {
-                        let layouts = Layouts::default();
-                        return Ok(Self { nodes, statistics, n_features, n_values, max_depth, layouts });
-                    }
+                    None if id + 1 == n => return Ok(max_depth),
                     _ => return broken(format!("node {} is no one's child, or of two", id + 1)),
                 }
             }

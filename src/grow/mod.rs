@@ -12,7 +12,7 @@ mod top;
 use crate::columns::{Column, Columns};
 use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix, Rows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::params::Rules;
 use crate::presort::presort;
 use crate::split::{Division, Split};
@@ -25,6 +25,7 @@ pub(crate) struct Fit<'a, X, C> {
     pub criterion: &'a C,
     pub rules: &'a Rules,
     pub team: &'a Team,
+    pub units: Units,
 }
 
 /// What a target, an impurity and a weight of one stand for: powers of two, so that scaling back is exact.
@@ -42,7 +43,6 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
     rows: &Rows,
     items: Vec<C::Item>,
     targets: Column<C::Item>,
-    units: Units,
 ) -> Result<Tree> {
     let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
     let root = if C::ORDERED {
@@ -52,11 +52,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
         fit.criterion.describe(&root)
     };
     drop(items);
-    let sprout = top::grow(fit, columns, root);
-    if fit.team.cancelled() {
-        return Err(Error::Interrupted);
-    }
-    sprout.into_tree(fit.x.n_columns(), fit.criterion.n_values(), units)
+    top::grow(fit, columns, root)
 }
 
 impl<X: Cell, C: Criterion> Fit<'_, X, C> {
@@ -66,6 +62,13 @@ impl<X: Cell, C: Criterion> Fit<'_, X, C> {
             || self.criterion.rows(node) < self.rules.min_rows_split
             || self.criterion.weight(node) < 2.0 * self.rules.min_weight_leaf
             || self.criterion.is_pure(node)
+    }
+
+    /// The most nodes that a subtree with this root can have.
+    fn max_nodes(&self, root: &C::Node, depth: u32) -> usize {
+        let by_rows = 2 * (self.criterion.rows(root) / self.rules.min_rows_leaf).max(1) - 1;
+        let levels = self.rules.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
+        by_rows.min((1 << levels) - 1)
     }
 
     /// The rule that makes a node a leaf although it could be split.

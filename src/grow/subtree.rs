@@ -109,7 +109,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         local_ids: &[AtomicU16],
     ) -> Sprout {
         self.take_in(fit, columns, start..start + fit.criterion.rows(&root), local_ids);
-        let mut sprout = Sprout::default();
+        let mut sprout = Sprout::with_capacity(fit.max_nodes(&root, depth), fit.criterion.n_values());
         let mut pending = vec![Task { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None }];
         while let Some(task) = pending.pop() {
             if self.grow_tiny(fit, columns, &task, &mut sprout) {
@@ -128,7 +128,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             }
             let Some(split) = self.search(fit, columns, &task) else { continue };
             let (division, [left, right]) = self.divide(fit, columns, &task, &split);
-            sprout.split(id, fit.test(&division, &left, &right));
+            sprout.split(id, task.depth, fit.test(&division, &left, &right));
             let depth = task.depth + 1;
             let [keep_left, keep_right] = [&left, &right].map(|child| Keep::of(fit, child, depth));
             self.partition(&task, &division, [keep_left, keep_right]);
@@ -267,7 +267,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
             let division = Division::new(&split, 2, true, |place| pair[place].0);
             let [left, right] = pair.map(|(_, item)| fit.criterion.describe(&[item]));
-            sprout.split(id, fit.test(&division, &left, &right));
+            sprout.split(id, task.depth, fit.test(&division, &left, &right));
             sprout.push(fit.criterion, &left);
             let right = sprout.push(fit.criterion, &right);
             sprout.set_right(id, right);

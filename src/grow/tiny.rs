@@ -200,7 +200,8 @@ impl Tiny {
                 let (left, right, threshold) =
                     if low < high { (y, z, threshold(low, high)) } else { (z, y, threshold(high, low)) };
                 let right_id = id as u32 + 2;
-                sprout.split(id, Test { feature: feature as u32, threshold, missing_left: false, right: right_id });
+                let test = Test { feature: feature as u32, threshold, missing_left: false, right: right_id };
+                sprout.split(id, open.depth, test);
                 sprout.push_summary(criterion, 1, left, 0.0);
                 sprout.push_summary(criterion, 1, right, 0.0);
                 return;
@@ -381,7 +382,8 @@ impl Tiny {
             |place: usize| plot.cells.get(feature, self.rows[order[place % MAX_ROWS] as usize % MAX_ROWS]).to_f64();
         let threshold = threshold(value(n_left - 1), value(n_left));
         let id = sprout.len() - 1;
-        sprout.split(id, Test { feature: feature as u32, threshold, missing_left: n_left > n_right, right: 0 });
+        let test = Test { feature: feature as u32, threshold, missing_left: n_left > n_right, right: 0 };
+        sprout.split(id, open.depth, test);
 
         let needs_orders = |len: usize| len > 2 && plot.may_split(len, depth);
         if needs_orders(n_left) || needs_orders(n_right) {

@@ -7,17 +7,18 @@
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
-use super::sprout::Sprout;
+use super::sprout::{Piece, Sprout, join};
 use super::subtree::{self, Workspace};
 use crate::columns::{Column, Columns};
 use crate::criterion::Criterion;
 use crate::data::Cell;
+use crate::error::{Error, Result};
 use crate::partition::partition;
 use crate::scan::{Feature, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Division, Found, Tournament};
 use crate::steps::Carried;
-use crate::tree::Test;
+use crate::tree::{Test, Tree};
 
 /// A node whose features are still to be looked at.
 struct Open<C: Criterion> {
@@ -87,7 +88,7 @@ enum Fate {
 
 /// The upper part of the tree, in the order in which its nodes came up.
 struct Crown {
-    leaves: Sprout,
+    nodes: Sprout,
     fates: Vec<Fate>,
 }
 
@@ -137,10 +138,14 @@ struct Hand<C: Criterion> {
     sweep: C::Scratch,
 }
 
-pub(super) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, mut columns: Columns<C::Item>, root: C::Node) -> Sprout {
+pub(super) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    mut columns: Columns<C::Item>,
+    root: C::Node,
+) -> Result<Tree> {
     let n_rows = columns.columns[0].rows.len();
     let small = subtree::max_rows(fit.x.n_columns());
-    let mut crown = Crown { leaves: Sprout::default(), fates: Vec::new() };
+    let mut crown = Crown { nodes: Sprout::default(), fates: Vec::new() };
     let mut sides = Sides::new(if n_rows > small { fit.x.n_rows() } else { 0 });
     let local_ids: Vec<AtomicU16> = (0..fit.x.n_rows()).map(|_| AtomicU16::new(0)).collect();
     let hand = |_| Hand { spare: Column::with_len(0), contest: Tournament::new(), sweep: C::Scratch::default() };
@@ -170,8 +175,11 @@ pub(super) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, mut columns: Colu
         level = divide(fit, &columns, &partings, &sides, &ranks, &mut crown);
         sides.publish();
     }
-    drop((columns, hands, workspaces, sides, local_ids));
-    crown.assemble(fit.criterion.n_values())
+    drop((columns, spare_targets, ranks, hands, workspaces, sides, local_ids));
+    if fit.team.cancelled() {
+        return Err(Error::Interrupted);
+    }
+    Ok(crown.assemble(fit))
 }
 
 /// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
@@ -246,7 +254,9 @@ fn grow_subtrees<X: Cell, C: Criterion>(
     work.sort_by_key(|(_, _, node, _)| std::cmp::Reverse(node.as_ref().map(|node| fit.criterion.rows(node))));
     fit.team.each(&mut work, workspaces, |workspace, (_, start, node, sprout)| {
         let node = node.take().expect("each subtree is grown once");
-        *sprout = Some(workspace.grow(fit, columns, *start, node, depth, local_ids));
+        let mut grown = workspace.grow(fit, columns, *start, node, depth, local_ids);
+        grown.finish(fit.units);
+        *sprout = Some(grown);
     });
     for (id, _, _, sprout) in work {
         crown.fates[id] = Fate::Subtree(sprout.expect("each subtree has been grown"));
@@ -373,31 +383,44 @@ fn divide<X: Cell, C: Criterion>(
 impl Crown {
     fn push<X: Cell, C: Criterion>(&mut self, fit: &Fit<'_, X, C>, node: &C::Node) -> usize {
         self.fates.push(Fate::Leaf);
-        self.leaves.push(fit.criterion, node)
+        self.nodes.push(fit.criterion, node)
     }
 
-    /// Puts the pieces together in depth-first order.
-    fn assemble(self, n_values: usize) -> Sprout {
-        let grown = |fate: &Fate| if let Fate::Subtree(sprout) = fate { sprout.len() } else { 1 };
-        let mut whole = Sprout::with_capacity(self.fates.iter().map(grown).sum(), n_values);
-        // Nodes of the crown still to be placed, each with the placed parent that it is the right child of.
-        let mut pending = vec![(0, None)];
-        while let Some((id, parent)) = pending.pop() {
-            let place = match &self.fates[id] {
-                Fate::Subtree(sprout) => whole.append(sprout),
-                Fate::Leaf => whole.push_from(&self.leaves, id),
+    /// Puts the pieces together in depth-first order; subtrees are in the user's units already.
+    fn assemble<X: Cell, C: Criterion>(mut self, fit: &Fit<'_, X, C>) -> Tree {
+        let (n_features, n_values) = (fit.x.n_columns(), fit.criterion.n_values());
+        let is_whole = |fate: &mut Fate| matches!(fate, Fate::Subtree(_)) && self.nodes.len() == 1;
+        if let Some(Fate::Subtree(whole)) = self.fates.pop_if(is_whole) {
+            return whole.into_tree(n_features, n_values);
+        }
+        self.nodes.finish(fit.units);
+        // The order first, with the place of each piece. Nodes of the crown still to be placed, each with its depth and the
+        // parent that it is the right child of.
+        let mut order = Vec::with_capacity(self.fates.len());
+        let mut pending = vec![(0, 0, None)];
+        let mut place = 0;
+        while let Some((id, depth, parent)) = pending.pop() {
+            if let Some(parent) = parent {
+                self.nodes.set_right(parent, place);
+            }
+            order.push((id, place));
+            place += match &self.fates[id] {
+                Fate::Subtree(sprout) => sprout.len(),
+                Fate::Leaf => 1,
                 Fate::Inner(test, [left, right]) => {
-                    let place = whole.push_from(&self.leaves, id);
-                    whole.split(place, *test);
-                    pending.push((*right, Some(place)));
-                    pending.push((*left, None));
-                    place
+                    self.nodes.split(id, depth, *test);
+                    pending.push((*right, depth + 1, Some(id)));
+                    pending.push((*left, depth + 1, None));
+                    1
                 }
             };
-            if let Some(parent) = parent {
-                whole.set_right(parent, place);
-            }
         }
-        whole
+        let piece = |(id, place)| match &self.fates[id] {
+            Fate::Subtree(sprout) => Piece { sprout, nodes: 0..sprout.len(), shift: place },
+            // Its right child has its final number.
+            _ => Piece { sprout: &self.nodes, nodes: id..id + 1, shift: 0 },
+        };
+        let pieces: Vec<Piece<'_>> = order.into_iter().map(piece).collect();
+        join(&pieces, n_features, n_values, fit.team)
     }
 }
