@@ -64,6 +64,9 @@ class Case:
     columns: int = 10
     # Fits of a millisecond need more rounds for a stable best.
     rounds_per_repeat: int = 1
+    # How much worse than an exact peer's our training loss may be, as a share of it. Exact trees part where
+    # two splits are all but equal; scikit-learn skips cuts between values less than 1e-7 apart.
+    loss_tolerance: float = 1e-4
     # Most memory that a fit may add, in sizes of X.
     memory_target: float | None = None
     dtype: str = "float32"
@@ -180,6 +183,9 @@ CASES = (
         min_samples_leaf=20,
         source=FLIGHTS,
         columns=len(flights.COLUMNS),
+        # Delays are whole minutes: many splits tie exactly, and which of them is taken changes
+        # the loss of the whole tree, in scikit-learn from seed to seed.
+        loss_tolerance=1e-3,
         settings=(SQUARED, WEIGHTED),
         limits=MEDIAN_LIMITS,
     ),

@@ -7,9 +7,7 @@ from compare.cases import BEST_EXACT_PEER, Case, Limit, Target
 from compare.systems import OURS
 from compare.timing import Measured
 
-# Exact trees part where two splits are all but equal (scikit-learn skips cuts between values less
-# than 1e-7 apart), and single precision leaves a rest where the loss is zero.
-RELATIVE_TOLERANCE = 1e-4
+# Single precision leaves a rest where the loss is zero.
 ABSOLUTE_TOLERANCE = 1e-6
 
 
@@ -46,10 +44,8 @@ class Result:
 
     def fits_worse(self, rival: Measured) -> bool:
         """Whether our tree fits worse than an exact one: then being faster says nothing."""
-        return (
-            rival.system.exact
-            and self.ours.loss > rival.loss * (1 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE
-        )
+        tolerated = rival.loss * (1 + self.case.loss_tolerance) + ABSOLUTE_TOLERANCE
+        return rival.system.exact and self.ours.loss > tolerated
 
 
 @dataclass(frozen=True)
