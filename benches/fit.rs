@@ -7,7 +7,7 @@ mod friedman;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use friedman::Friedman;
-use splitwood::{Cell, Loss, Matrix, Params, Target, fit};
+use splitwood::{Cell, Loss, Matrix, MedianMethod, Params, Target, fit};
 
 fn main() {
     divan::main();
@@ -20,20 +20,39 @@ struct Case<'a> {
     loss: Loss,
     max_depth: i64,
     n_jobs: i64,
+    median_method: MedianMethod,
 }
 
 impl<'a> Case<'a> {
     fn squared(data: &'a Friedman, max_depth: i64, n_jobs: i64) -> Self {
-        Self { target: Target::Values(&data.y), weights: None, loss: Loss::SquaredError, max_depth, n_jobs }
+        let target = Target::Values(&data.y);
+        Self {
+            target,
+            weights: None,
+            loss: Loss::SquaredError,
+            max_depth,
+            n_jobs,
+            median_method: MedianMethod::default(),
+        }
+    }
+
+    fn of_order(data: &'a Friedman, loss: Loss, max_depth: i64, median_method: MedianMethod) -> Self {
+        Self { loss, median_method, ..Self::squared(data, max_depth, 1) }
     }
 
     fn classes(codes: &'a [u32], n_classes: usize, loss: Loss, max_depth: i64) -> Self {
-        Self { target: Target::Classes { codes, n_classes }, weights: None, loss, max_depth, n_jobs: 1 }
+        let target = Target::Classes { codes, n_classes };
+        Self { target, weights: None, loss, max_depth, n_jobs: 1, median_method: MedianMethod::default() }
     }
 
     fn bench<X: Cell>(&self, bencher: Bencher<'_, '_>, x: &[X], data: &Friedman) {
         let x = Matrix::from_rows(x, data.n_rows, data.n_columns).unwrap();
-        let params = Params { max_depth: Some(self.max_depth), n_jobs: Some(self.n_jobs), ..Params::default() };
+        let params = Params {
+            max_depth: Some(self.max_depth),
+            n_jobs: Some(self.n_jobs),
+            median_method: self.median_method,
+            ..Params::default()
+        };
         bencher
             .counter(ItemsCount::new(data.n_rows * data.n_columns))
             .bench(|| fit(&x, self.target, self.weights, self.loss, &params).unwrap());
@@ -41,6 +60,12 @@ impl<'a> Case<'a> {
 }
 
 const DEPTHS: [i64; 3] = [1, 6, i64::MAX];
+const METHODS: [MedianMethod; 2] = [MedianMethod::RankBitmap, MedianMethod::TwoHeaps];
+
+/// Weights without a pattern that a cut could follow.
+fn weights(data: &Friedman) -> Vec<f64> {
+    (0..data.n_rows).map(|row| 0.1 + (row % 7) as f64).collect()
+}
 
 #[divan::bench(args = DEPTHS, consts = [1_000, 100_000], sample_count = 10)]
 fn squared_f32_1_thread<const ROWS: usize>(bencher: Bencher<'_, '_>, depth: i64) {
@@ -63,7 +88,7 @@ fn squared_f64_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
 #[divan::bench(args = DEPTHS, sample_count = 10)]
 fn squared_weighted_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(100_000, 10);
-    let weights: Vec<f64> = (0..data.n_rows).map(|row| 0.1 + (row % 7) as f64).collect();
+    let weights = weights(&data);
     let case = Case { weights: Some(&weights), ..Case::squared(&data, depth, 1) };
     case.bench(bencher, &data.narrow(), &data);
 }
@@ -74,6 +99,26 @@ fn poisson_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     let counts: Vec<f64> = data.y.iter().map(|y| y.max(0.0).floor()).collect();
     let case = Case { target: Target::Values(&counts), loss: Loss::Poisson, ..Case::squared(&data, depth, 1) };
     case.bench(bencher, &data.narrow(), &data);
+}
+
+#[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
+fn absolute_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
+    let data = Friedman::new(100_000, 10);
+    Case::of_order(&data, Loss::AbsoluteError, DEPTH, method).bench(bencher, &data.narrow(), &data);
+}
+
+#[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
+fn absolute_weighted_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
+    let data = Friedman::new(100_000, 10);
+    let weights = weights(&data);
+    let case = Case { weights: Some(&weights), ..Case::of_order(&data, Loss::AbsoluteError, DEPTH, method) };
+    case.bench(bencher, &data.narrow(), &data);
+}
+
+#[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
+fn quantile_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
+    let data = Friedman::new(100_000, 10);
+    Case::of_order(&data, Loss::Quantile(0.9), DEPTH, method).bench(bencher, &data.narrow(), &data);
 }
 
 #[divan::bench(args = [2, 3, 10], consts = [6, i64::MAX], sample_count = 10)]

@@ -5,14 +5,14 @@ of its time, and returns what predicts y (the probability of class 1 for classes
 stands inside: only what is measured needs to be installed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
 
 import numpy as np
 
-from compare.cases import Case, Data
+from compare.cases import OURS_NAME, Case, Data, Setting
 
 Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[Case, Data, int], Predict]
@@ -27,10 +27,11 @@ def _scikit_learn_style(
     regressor: type, classifier: type, case: Case, data: Data, **own
 ) -> Predict:
     own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
+    weights = data.weights if case.weighted else None
     if case.classes:
-        tree = classifier(**own).fit(data.X, data.y)
+        tree = classifier(**own).fit(data.X, data.y, weights)
         return lambda X: tree.predict_proba(X)[:, 1]
-    return regressor(criterion=case.criterion, **own).fit(data.X, data.y).predict
+    return regressor(criterion=case.criterion, **own).fit(data.X, data.y, weights).predict
 
 
 def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
@@ -119,17 +120,42 @@ class System:
         except PackageNotFoundError:
             return None
 
-    def can_fit(self, case: Case) -> bool:
+    @property
+    def is_peer(self) -> bool:
+        return self.package != OURS_NAME
+
+    def takes_part(self, case: Case) -> bool:
+        return self._can_fit(case) and (not self.is_peer or case.asks(self.name))
+
+    def _can_fit(self, case: Case) -> bool:
         leaves = case.rows // case.min_samples_leaf if case.depth is None else 2**case.depth
         return leaves <= self.most_leaves and (
             self.absolute_error or case.criterion == "squared_error"
         )
 
 
-OURS = System("splitwood", "splitwood", fit_splitwood, absolute_error=True)
+OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, absolute_error=True)
 PEERS = (
     System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False, absolute_error=True),
     System("YDF", "ydf", fit_ydf),
     System("XGBoost", "xgboost", fit_xgboost),
     System("LightGBM", "lightgbm", fit_lightgbm, exact=False, most_leaves=LIGHTGBM_LEAVES),
 )
+
+
+def ours_under(setting: Setting) -> System:
+    """splitwood under another setting than the case's own, as a system beside it."""
+
+    def fit(case: Case, data: Data, threads: int) -> Predict:
+        return fit_splitwood(case.under(setting), data, threads)
+
+    return replace(OURS, name=setting.name, fit=fit)
+
+
+def systems_for(case: Case, systems: Iterable[System]) -> Iterator[System]:
+    """Those of the systems that take part in a case, and ours under its other settings as well."""
+    for system in systems:
+        if system.takes_part(case):
+            yield system
+        if system == OURS:
+            yield from map(ours_under, case.settings)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from compare.cases import Case, Data, Prediction, make_data, make_rows
-from compare.systems import OURS, Predict, System
+from compare.systems import Predict, System, systems_for
 
 T = TypeVar("T")
 
@@ -85,8 +85,8 @@ def measure(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[Measured]:
-    """Fit every system that can fit the case, in turns."""
-    measured = [Measured(system) for system in systems if system.can_fit(case)]
+    """Fit every system that takes part in the case, in turns."""
+    measured = [Measured(system) for system in systems_for(case, systems)]
     progress(f"{case.name}: data and warm-up")
     data = make_data(case)
     warm_up([one.system for one in measured], case, threads)
@@ -107,16 +107,15 @@ def measure_predictions(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[Measured]:
-    """Fit every system that can fit the case once, then predict in turns."""
+    """Fit every system that takes part in the case once, then predict in turns."""
     data, rows = make_data(case), make_rows(case)
     fitted = {}
-    for system in systems:
-        if system.can_fit(case) and (system == OURS or case.asks(system.name)):
-            progress(f"{case.name}: fitting {system.name}")
-            predict = system.fit(case, data, threads)
-            # The first prediction may set things up that the next ones find.
-            predict(rows)
-            fitted[system.name] = Measured(system, loss=training_loss(predict, data)), predict
+    for system in systems_for(case, systems):
+        progress(f"{case.name}: fitting {system.name}")
+        predict = system.fit(case, data, threads)
+        # The first prediction may set things up that the next ones find.
+        predict(rows)
+        fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
     for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
         progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
         _, predict = fitted[one.system.name]

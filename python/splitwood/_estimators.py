@@ -285,9 +285,10 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
         What a split is to minimise, and with it what a leaf predicts. "squared_error" is for means;
         "absolute_error" for medians, which a few wild targets can't move; "quantile" for the quantile of
-        level `quantile`, by the pinball loss, which at level 0.5 is half the absolute error. "poisson" is half the Poisson deviance, for counts and rates: no target
-        may be negative, and no leaf has targets that are all zero. "friedman_mse", which scikit-learn
-        deprecates, is another name of "squared_error" and gives a warning.
+        level `quantile`, by the pinball loss, which at level 0.5 is half the absolute error. "poisson"
+        is half the Poisson deviance, for counts and rates: no target may be negative, and no leaf has
+        targets that are all zero. "friedman_mse", which scikit-learn deprecates, is another name of
+        "squared_error" and gives a warning.
     max_depth : int, default=None
         Deepest level of a leaf; the root is at depth 0. None means no limit.
     min_samples_split : int or float, default=2
@@ -307,10 +308,11 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
     leaf_value : {"mean", "median"} or callable, default=None
         What a leaf predicts. None means what the criterion makes of its rows: mean, median or quantile.
-        "median" is the weighted median, halfway between two targets where just half of the weight is below. A callable gets
-        the targets and the weights (ones, if there are none) of a leaf's rows as arrays, returns a number,
-        and is called once for each leaf, after the tree was grown and pruned; what it raises reaches the
-        caller. The splits don't change, nor do inner nodes: their ``tree_.value`` stays the criterion's own.
+        "median" is the weighted median, halfway between two targets where just half of the weight is
+        below. A callable gets the targets and the weights (ones, if there are none) of a leaf's rows as
+        arrays, returns a number, and is called once for each leaf, after the tree was grown and pruned;
+        what it raises reaches the caller. The splits don't change, nor do inner nodes: their
+        ``tree_.value`` stays the criterion's own.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
