@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Number
-from typing import Any, Self, cast
+from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -577,6 +577,12 @@ def _checked_training(
     estimator: _BaseTree, X: ArrayLike, y: ArrayLike
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """``X`` and ``y`` as arrays; the estimator learns the number and the names of the features."""
+    # The common case skips scikit-learn's validation, a good part of the time that few rows take. Whatever it
+    # would convert, refuse or warn about takes the long way.
+    if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        return X, y
     cells = read_frame(X)
     if cells is None:
         rows, targets = validate_data(estimator, X, y, **_CHECK_X)
@@ -595,6 +601,21 @@ def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
     validate_data(estimator, X, reset=False, skip_check_array=True)
     rows = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
     return rows
+
+
+def _is_plain_table(X: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    """Whether the core reads ``X`` in place."""
+    return type(X) is np.ndarray and X.dtype in _CELL_DTYPES and X.ndim == 2 and X.size > 0
+
+
+def _is_plain_vector(y: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    """Whether ``y`` is a vector of finite real numbers."""
+    return (
+        type(y) is np.ndarray
+        and y.dtype.kind in "iuf"
+        and y.ndim == 1
+        and bool(np.isfinite(y).all())
+    )
 
 
 def _aligned(X: NDArray[Any]) -> NDArray[Any]:

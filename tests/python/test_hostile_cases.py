@@ -328,6 +328,27 @@ def test_case_14_impossible_shapes_and_types_are_refused(kind, X, y):
         kind().fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.ones((3, 2)), np.arange(4)),
+        (np.ones((3, 2)), np.array([0.0, np.nan, 1.0])),
+        (np.ones((3, 2)), np.array([0.0, np.inf, 1.0])),
+        (np.ones(3), np.arange(3)),
+        (np.ones((3, 2)), np.ones((3, 2))),
+        (np.ones((3, 2)), np.arange(3) * 1j),
+    ],
+    ids=["lengths", "NaN in y", "infinity in y", "1-D", "2-D y", "complex y"],
+)
+def test_case_14_arrays_are_refused_in_the_same_words_as_lists(kind, X, y):
+    with pytest.raises(ValueError) as by_arrays:  # noqa: PT011 (scikit-learn's words, which differ by version)
+        kind().fit(X, y)
+    with pytest.raises(ValueError) as by_lists:  # noqa: PT011
+        kind().fit(X.tolist(), y.tolist())
+    assert str(by_arrays.value) == str(by_lists.value)
+
+
 @pytest.mark.parametrize(
     "y", [["a", "b"], ["1.0", "2.0"], np.array(["1", "2"], dtype=object), [b"1", b"2"]]
 )
