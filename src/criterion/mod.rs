@@ -14,7 +14,7 @@ mod tests;
 
 pub(crate) use self::fixed_point::Grid;
 use crate::split::{Contest, Cut, partition_point};
-use crate::steps::{Orders, Steps};
+use crate::steps::{Orders, Steps, TABLE};
 
 /// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
 pub(crate) trait Criterion: Sync {
@@ -88,14 +88,12 @@ pub(crate) trait Criterion: Sync {
         unreachable!("only squared errors are told by mean and variance")
     }
 
-    /// Writes for each order an upper bound on its gains, missing values left aside, where that costs less than sweeping
-    /// them all. `items` are the targets by the orders' row numbers.
+    /// Writes for each feature an upper bound on its gains, missing values left aside, where that costs less than sweeping them all.
     fn bound(
         &self,
         _node: &Self::Node,
-        _items: &[Self::Item],
-        _orders: Orders<'_>,
-        _min_rows: usize,
+        _table: &Self::Table,
+        _rows: &SmallNode<'_, Self>,
         _scratch: &mut Self::Scratch,
         _bounds: &mut Vec<f64>,
     ) -> Outlook {
@@ -109,14 +107,25 @@ pub(crate) trait Criterion: Sync {
     fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
 }
 
+/// The rows of a node of a subtree in the order of every feature, and what is known of each row by its number.
+pub(crate) struct SmallNode<'a, C: Criterion + ?Sized> {
+    pub orders: Orders<'a>,
+    pub n_features: usize,
+    pub items: &'a [C::Item],
+    /// Only where the order of targets counts.
+    pub steps: &'a [C::Step; TABLE],
+    /// Least number of rows on either side of a cut.
+    pub min_rows: usize,
+}
+
 /// What can be said of a node's cuts before any order is swept.
 pub(crate) enum Outlook {
     Unknown,
-    /// The gains of each order are bounded.
+    /// The gains of each feature are bounded.
     Bounded,
     /// And this cut, if it parts different values, is the winner.
     Clear {
-        order: usize,
+        feature: usize,
         n_left: usize,
     },
 }

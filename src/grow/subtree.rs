@@ -18,7 +18,7 @@ use super::Fit;
 use super::sprout::Sprout;
 use super::tiny::{Cells, Plot, Tiny};
 use crate::columns::Columns;
-use crate::criterion::{Criterion, Outlook};
+use crate::criterion::{Criterion, Outlook, SmallNode};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -185,33 +185,38 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let Self { n_rows, cells, items, buffers, steps, sweep, table, search, child, .. } = self;
         let len = fit.criterion.rows(node);
         let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
-        let outlook = fit.criterion.bound(node, items, orders, fit.rules.min_rows_leaf, sweep, &mut search.bounds);
-        if let Outlook::Clear { order, n_left } = outlook
+        let n_features = fit.x.n_columns();
+        let key = orders.of(if C::ORDERED { n_features } else { 0 });
+        let fill_steps = |steps: &mut [C::Step; TABLE]| {
+            for (rank, &row) in key.iter().enumerate() {
+                steps[row as usize] = fit.criterion.step(node, items[row as usize], || rank);
+            }
+        };
+        if C::ORDERED {
+            fill_steps(steps);
+            child.clear();
+            child.extend(key.iter().map(|&row| items[row as usize]));
+            fit.criterion.tabulate(node, child, table);
+        }
+        let rows = SmallNode { orders, n_features, items, steps, min_rows: fit.rules.min_rows_leaf };
+        let outlook = fit.criterion.bound(node, table, &rows, sweep, &mut search.bounds);
+        if let Outlook::Clear { feature, n_left } = outlook
             && !columns.has_missing.contains(&true)
             && fit.rules.count_rows_alone()
         {
-            let value = |place: usize| cells[order * *n_rows + orders.of(order)[place] as usize];
+            let value = |place: usize| cells[feature * *n_rows + orders.of(feature)[place] as usize];
             if value(n_left - 1) != value(n_left) {
-                return Some(Split {
-                    feature: order,
-                    gain: search.bounds[order],
-                    cut: Cut { n_left, missing_left: false },
-                });
+                let cut = Cut { n_left, missing_left: false };
+                return Some(Split { feature, gain: search.bounds[feature], cut });
             }
         }
         let bounded = !matches!(outlook, Outlook::Unknown);
         if !bounded {
-            let rows = orders.of(if C::ORDERED { fit.x.n_columns() } else { 0 });
-            for (rank, &row) in rows.iter().enumerate() {
-                steps[row as usize] = fit.criterion.step(node, items[row as usize], || rank);
-            }
-            if C::ORDERED {
-                child.clear();
-                child.extend(rows.iter().map(|&row| items[row as usize]));
-                fit.criterion.tabulate(node, child, table);
+            if !C::ORDERED {
+                fill_steps(steps);
             }
             search.bounds.clear();
-            search.bounds.resize(fit.x.n_columns(), f64::INFINITY);
+            search.bounds.resize(n_features, f64::INFINITY);
         }
         for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
             // With missing values on the left it may gain more.
@@ -222,7 +227,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
                 let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
                 let value = |place: usize| cells[rows[place] as usize];
                 let has_missing = columns.has_missing[feature];
-                if bounded {
+                if bounded && !C::ORDERED {
                     let steps = &Indexed { rows, items, step: |item| fit.criterion.step(node, item, || 0) };
                     scan(fit.criterion, node, table, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
                 } else {

@@ -128,23 +128,27 @@ impl Definition {
         }
     }
 
-    /// The midpoint of all values with at most their share of the weight strictly below and at most the rest strictly above.
-    /// Shares are met up to the rounding of the weights.
+    /// The quantile of these rows.
     fn quantile(self, rows: &[Row]) -> f64 {
-        let (below, whole) = self.level();
         let mut sorted = rows.to_vec();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let total = total_weight(&sorted);
+        self.quantile_of_sorted(&sorted)
+    }
+
+    /// The midpoint of all values with at most their share of the weight strictly below and at most the rest strictly above.
+    /// Shares are met up to the rounding of the weights.
+    fn quantile_of_sorted(self, sorted: &[Row]) -> f64 {
+        let (below, whole) = self.level();
+        let total = total_weight(sorted);
         let (share, slack) = (total * f64::from(below) / f64::from(whole), total * 1e-14);
-        let mut sum = 0.0;
-        let upto: Vec<f64> = sorted
-            .iter()
-            .map(|row| {
-                sum += row.1;
-                sum
-            })
-            .collect();
-        let first = |enough: f64| upto.iter().position(|&weight| weight >= enough).map_or(f64::NAN, |i| sorted[i].0);
+        let first = |enough: f64| {
+            let mut upto = 0.0;
+            let reaches = |row: &&Row| {
+                upto += row.1;
+                upto >= enough
+            };
+            sorted.iter().find(reaches).map_or(f64::NAN, |row| row.0)
+        };
         f64::midpoint(first(share - slack), first(share + slack))
     }
 
@@ -158,8 +162,13 @@ impl Definition {
 
     /// By the definition for some rows, by the running median, which has tests of its own, for many.
     fn running_losses_around_quantiles(self, rows: &[Row]) -> Vec<f64> {
-        if rows.len() <= 100 {
-            return (1..=rows.len()).map(|k| self.loss(&rows[..k])).collect();
+        if rows.len() <= 200 {
+            let mut sorted: Vec<Row> = Vec::new();
+            let insert = |&row: &Row| {
+                sorted.insert(sorted.partition_point(|other| other.0 <= row.0), row);
+                self.loss_around(self.quantile_of_sorted(&sorted), &sorted)
+            };
+            return rows.iter().map(insert).collect();
         }
         let (below, whole) = self.level();
         let (y, weights): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();

@@ -113,17 +113,21 @@ impl Aim {
             n_classes,
             loss: if entropy { Loss::Entropy } else { Loss::Gini },
         });
-        // Levels in twentieths; 0 stands for the absolute error.
-        let ranks = (Values::any(), 0..20u32).prop_map(|(values, below)| match below {
-            0 => Self::Ranks(values, Loss::AbsoluteError),
-            _ => Self::Ranks(values, Loss::Quantile(f64::from(below) / 20.0)),
-        });
         prop_oneof![
             2 => Values::any().prop_map(Self::Values),
-            2 => ranks,
+            2 => Self::ranks(Values::any()),
             1 => Values::any().prop_map(Self::Counts),
             2 => classes,
         ]
+    }
+
+    /// Medians, and quantiles at levels in twentieths.
+    pub fn ranks(values: impl Strategy<Value = Values>) -> impl Strategy<Value = Self> {
+        // 0 stands for the absolute error.
+        (values, 0..20u32).prop_map(|(values, below)| match below {
+            0 => Self::Ranks(values, Loss::AbsoluteError),
+            _ => Self::Ranks(values, Loss::Quantile(f64::from(below) / 20.0)),
+        })
     }
 }
 

@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::SquaredError;
-use crate::criterion::{Criterion, Weighted};
+use crate::criterion::{Criterion, SmallNode, Weighted};
 use crate::naive;
 use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
 use crate::split::{Cut, Found, Tournament};
-use crate::steps::{Carried, Orders};
+use crate::steps::{Carried, Orders, table};
 
 /// A criterion that can be asked for what a row of a definition is to it.
 pub trait Twin: Criterion {
@@ -144,8 +144,10 @@ impl Range {
         let columns = rows.repeat(7);
         let orders = Orders { columns: &columns, n_rows, start: 0, len: n_rows };
         let mut bounds = Vec::new();
+        let steps = table();
         let min_rows = self.rules.min_rows_leaf;
-        criterion.bound(node, &items, orders, min_rows, &mut C::Scratch::default(), &mut bounds);
+        let rows = SmallNode { orders, n_features: 7, items: &items, steps: &steps, min_rows };
+        criterion.bound(node, &C::Table::default(), &rows, &mut C::Scratch::default(), &mut bounds);
         bounds
     }
 
