@@ -46,7 +46,7 @@ impl Ranks {
 }
 
 impl<C: Criterion> Open<C> {
-    /// Offers the cuts of one feature.
+    /// Offers the cuts of one feature to the hand's contest.
     fn scan<X: Cell>(
         &self,
         fit: &Fit<'_, X, C>,
@@ -54,8 +54,7 @@ impl<C: Criterion> Open<C> {
         column: &Column<C::Item>,
         has_missing: bool,
         ranks: &Ranks,
-        contest: &mut Tournament,
-        scratch: &mut C::Scratch,
+        hand: &mut Hand<C>,
     ) {
         let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
         let feature = Feature {
@@ -66,7 +65,7 @@ impl<C: Criterion> Open<C> {
             value: |place| fit.x.get(stretch.rows[place] as usize, feature),
             has_missing,
         };
-        scan(fit.criterion, &self.node, &self.table, &feature, fit.rules, contest, scratch);
+        scan(fit.criterion, &self.node, &self.table, &feature, fit.rules, &mut hand.contest, &mut hand.sweep);
     }
 }
 
@@ -210,7 +209,7 @@ fn search_level<X: Cell, C: Criterion>(
                 return None;
             }
             hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-            open.scan(fit, feature, column, has_missing[feature], ranks, &mut hand.contest, &mut hand.sweep);
+            open.scan(fit, feature, column, has_missing[feature], ranks, hand);
             let found = hand.contest.found()?;
             incumbent.raise(found.top);
             Some(found)
@@ -276,10 +275,9 @@ fn decide_level<X: Cell, C: Criterion>(
     for (k, open) in open.iter().enumerate() {
         let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
         let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
-            let Hand { contest, sweep, .. } = hand;
-            contest.restart_from(least);
-            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], ranks, contest, sweep);
-            contest.found().map(|found| found.cut)
+            hand.contest.restart_from(least);
+            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], ranks, hand);
+            hand.contest.found().map(|found| found.cut)
         });
         let &Open { id, start, ref node, .. } = open;
         if let Some(split) = split
