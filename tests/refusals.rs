@@ -82,6 +82,16 @@ fn losses_that_do_not_go_with_the_target() {
     assert_refused(values(Loss::Entropy), "criterion", "classes");
     assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::SquaredError), "criterion", "values");
     assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::Poisson), "criterion", "values");
+    assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::AbsoluteError), "criterion", "values");
+    assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::Quantile(0.5)), "criterion", "values");
+}
+
+#[test]
+fn levels_of_quantiles() {
+    let at = |level| fit(&x(), Target::Values(&Y), None, Loss::Quantile(level), &Params::default());
+    for level in [0.0, -0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_refused(at(level), "quantile", &format!("strictly between 0 and 1, got {level}"));
+    }
 }
 
 #[test]

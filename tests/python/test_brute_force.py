@@ -15,7 +15,8 @@ from trees import assert_same_tree
 ORDINARY = [-2.0, -1.0, -0.0, 0.0, 1.0, 1.5, 4.0]
 HOSTILE = [*ORDINARY, -math.inf, math.inf, math.nan]
 TOLERANCE = 1e-9
-CRITERIA = ["squared_error", "gini", "entropy"]
+REGRESSION = ["squared_error", "absolute_error", "quantile"]
+CRITERIA = [*REGRESSION, "gini", "entropy"]
 
 
 @st.composite
@@ -24,7 +25,7 @@ def problems(draw, cells, criterion):
     n, d = draw(st.integers(1, 12)), draw(st.integers(1, 3))
     column = st.lists(st.sampled_from(cells), min_size=n, max_size=n)
     X = np.array([draw(column) for _ in range(d)]).T.astype(draw(st.sampled_from(["f4", "f8"])))
-    target = st.integers(-3, 3) if criterion == "squared_error" else st.integers(0, 3)
+    target = st.integers(-3, 3) if criterion in REGRESSION else st.integers(0, 3)
     y = draw(st.lists(target, min_size=n, max_size=n))
     weights = st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any)
     rules = {
@@ -36,19 +37,20 @@ def problems(draw, cells, criterion):
         "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.125, 0.25])),
         "min_impurity_decrease": draw(st.sampled_from([0.0, 0.0, 0.03])),
     }
+    if criterion == "quantile":
+        rules["quantile"] = draw(st.sampled_from([0.05, 0.25, 1 / 3, 0.5, 0.7, 0.95]))
     return X, y, draw(st.none() | weights), rules
 
 
 def fit(X, y, weights, rules, n_jobs=1):
-    regression = rules["criterion"] == "squared_error"
-    kind = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    kind = DecisionTreeRegressor if rules["criterion"] in REGRESSION else DecisionTreeClassifier
     return kind(n_jobs=n_jobs, **rules).fit(X, y, weights)
 
 
 def judge_of(X, y, weights, rules):
-    limits = {k: rules[k] for k in ("min_samples_leaf", "min_weight_fraction_leaf")}
+    known = ("criterion", "min_samples_leaf", "min_weight_fraction_leaf", "quantile")
     weights = [1] * len(y) if weights is None else weights
-    return Judge(X, y, weights, rules["criterion"], **limits)
+    return Judge(X, y, weights, **{k: v for k, v in rules.items() if k in known})
 
 
 def goes_left(tree, node, x):
@@ -127,7 +129,7 @@ def test_every_node_is_split_as_well_as_possible_or_rightly_a_leaf(criterion, da
     assert_tree_is_greedy(fit(X, y, weights, rules), judge_of(X, y, weights, rules), rules)
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "gini"])
+@pytest.mark.parametrize("criterion", [*REGRESSION, "gini"])
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_of_equal_splits_the_lowest_feature_then_the_lowest_threshold_wins(criterion, data):
@@ -189,15 +191,17 @@ def test_two_threads_grow_the_same_tree_as_one(criterion, data):
     assert_same_tree(fit(*problem, n_jobs=2), fit(*problem, n_jobs=1))
 
 
+@pytest.mark.parametrize("criterion", REGRESSION)
 @given(
     y=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=10),
     weights=st.lists(st.floats(0.01, 100.0), min_size=10, max_size=10),
 )
 @settings(max_examples=100, deadline=None)
-def test_real_targets_and_weights_are_split_as_well_as_possible(y, weights):
+def test_real_targets_and_weights_are_split_as_well_as_possible(criterion, y, weights):
     X = np.column_stack([np.arange(len(y)), np.arange(len(y)) * 7 % len(y)]).astype(float)
-    tree = DecisionTreeRegressor(n_jobs=1).fit(X, y, weights[: len(y)]).tree_
-    judge = Judge(X, y, weights[: len(y)], "squared_error")
+    rules = {"criterion": criterion} | ({"quantile": 0.3} if criterion == "quantile" else {})
+    tree = fit(X, y, weights[: len(y)], rules).tree_
+    judge = judge_of(X, y, weights[: len(y)], rules)
     for _, _, rows, left in nodes_with_rows(tree, judge):
         if left is None:
             assert judge.is_pure(rows)
