@@ -37,10 +37,8 @@ pub(crate) struct Units {
 /// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
 pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, items: Vec<C::Item>) -> Result<Tree> {
     let columns = presort(fit.x, rows, &items, fit.team);
-    let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
-    let root_node = fit.criterion.describe(&root);
-    drop((root, items));
-    top::grow(fit, columns, root_node)
+    let root = fit.criterion.describe(&rows.pick(items));
+    top::grow(fit, columns, root)
 }
 
 impl<X: Cell, C: Criterion> Fit<'_, X, C> {
