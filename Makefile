@@ -19,10 +19,10 @@ WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build demo test test-rust test-python lint format bench compare-fit wheel clean
+.PHONY: help build demo test test-rust test-python lint format bench compare-fit compare-predict wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # ---- the environment -------------------------------------------------------------------------------------------------
 
@@ -76,11 +76,14 @@ format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
 
 # ---- measure ---------------------------------------------------------------------------------------------------------
 
-bench: ## Rust benchmarks: kernels and whole fits
+bench: ## Rust benchmarks: kernels, whole fits and predictions
 	$(CARGO) bench
 
 compare-fit: $(VENV)/installed $(VENV)/requirements-bench.txt ## fit times beside the peers' (COMPARE_ARGS=--quick for a short run)
 	$(PY) benches/compare_fit.py $(COMPARE_ARGS)
+
+compare-predict: $(VENV)/installed $(VENV)/requirements-bench.txt ## prediction times beside the peers', and a picture of the obvious ways
+	$(PY) benches/compare_predict.py --picture docs/prediction-ways.png $(COMPARE_ARGS)
 
 # ---- ship ------------------------------------------------------------------------------------------------------------
 

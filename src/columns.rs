@@ -40,7 +40,10 @@ pub(crate) struct Stretch<'a, T> {
 
 /// All the columns, by feature. Whether a node has missing values of a feature is seen at the end of its range;
 /// `has_missing` says whether there is any reason to look.
+#[allow(clippy::struct_field_names)] // The columns are what it is about.
 pub(crate) struct Columns<T> {
     pub columns: Vec<Column<T>>,
     pub has_missing: Vec<bool>,
+    /// One more column, in the order of the targets, for criteria that ask for it. Else empty.
+    pub targets: Column<T>,
 }

@@ -1,23 +1,42 @@
 //! Views of X, targets and weights. Shapes and domains are proven here, once; the rest of the core relies on it.
 
+use std::ops::Add;
+
 use crate::error::{Error, Result};
 
 /// Rows are numbered by `u32`, and sums over classes square their number within `u64`.
 pub(crate) const MAX_ROWS: usize = (1 << 31) - 1;
 
+/// Bytes that come from memory at a time.
+const CACHE_LINE: usize = 64;
+
 /// Every node counts every class.
 const MAX_CLASSES: usize = 1 << 20;
 
 /// A cell of X: `f32` or `f64`, each kept in its own precision.
-pub trait Cell: Copy + PartialOrd + Send + Sync + std::fmt::Debug + private::Sealed + 'static {
+pub trait Cell:
+    Copy + PartialOrd + Default + Add<Output = Self> + Send + Sync + std::fmt::Debug + private::Sealed + 'static
+{
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
+    /// Whether the value is missing: NaN.
+    #[inline]
+    #[must_use]
+    #[allow(clippy::eq_op)] // NaN alone is not itself.
+    fn is_missing(self) -> bool {
+        self != self
+    }
     /// The key's high word: unsigned integers in the order of the values, −0.0 equal to 0.0, every NaN last.
     #[doc(hidden)]
     fn high_key(self) -> u32;
     /// What the high word leaves open, or `None` if it decides alone.
     #[doc(hidden)]
     fn low_key(self) -> Option<u32>;
+    /// The matrix itself if its cells are `f32`.
+    #[doc(hidden)]
+    fn narrow<'m, 'a>(x: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>>
+    where
+        Self: Sized;
 }
 
 mod private {
@@ -55,6 +74,9 @@ impl Cell for f32 {
     fn low_key(self) -> Option<u32> {
         None
     }
+    fn narrow<'m, 'a>(x: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>> {
+        Some(x)
+    }
 }
 
 impl Cell for f64 {
@@ -69,6 +91,9 @@ impl Cell for f64 {
     #[inline]
     fn low_key(self) -> Option<u32> {
         Some(order_key!(self, f64, u64) as u32)
+    }
+    fn narrow<'m, 'a>(_: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>> {
+        None
     }
 }
 
@@ -147,6 +172,22 @@ impl<'a, X: Cell> Matrix<'a, X> {
         self.n_columns
     }
 
+    /// Whether the cells of a row are next to each other.
+    pub(crate) fn has_adjacent_columns(&self) -> bool {
+        self.column_stride == 1
+    }
+
+    /// A row, for many cells of it.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> Row<'a, X> {
+        assert!(row < self.n_rows);
+        let start = self.first.wrapping_add_signed(row as isize * self.row_stride);
+        Row { cells: self.cells, start, column_stride: self.column_stride, n_columns: self.n_columns }
+    }
+
     /// The cell in this row and column.
     ///
     /// # Panics
@@ -156,6 +197,36 @@ impl<'a, X: Cell> Matrix<'a, X> {
     pub fn get(&self, row: usize, column: usize) -> X {
         let offset = row as isize * self.row_stride + column as isize * self.column_stride;
         self.cells[self.first.wrapping_add_signed(offset)]
+    }
+}
+
+/// A row of a matrix. Made by `Matrix::row` alone, so that `start` and all its cells are among `cells`.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a, X> {
+    cells: &'a [X],
+    start: usize,
+    column_stride: isize,
+    n_columns: usize,
+}
+
+impl<X: Cell> Row<'_, X> {
+    /// The cell in this column, unchecked; `ADJACENT` if the matrix has adjacent columns.
+    ///
+    /// # Safety
+    /// `column` must be below the number of columns, and `ADJACENT` must not be claimed wrongly.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked<const ADJACENT: bool>(&self, column: usize) -> X {
+        debug_assert!(column < self.n_columns && (!ADJACENT || self.column_stride == 1));
+        let across = if ADJACENT { column as isize } else { column as isize * self.column_stride };
+        // SAFETY: `Matrix::with_strides` has proven that every cell of every row is among the cells.
+        unsafe { *self.cells.get_unchecked(self.start.wrapping_add_signed(across)) }
+    }
+
+    /// The addresses of the cache lines of a row whose cells are adjacent.
+    #[inline(always)]
+    pub(crate) fn cache_lines(self) -> impl Iterator<Item = *const X> {
+        let first = self.cells.as_ptr().wrapping_add(self.start);
+        (0..self.n_columns).step_by(CACHE_LINE / size_of::<X>()).map(move |column| first.wrapping_add(column))
     }
 }
 
@@ -217,6 +288,19 @@ fn check_finite(name: &'static str, values: &[f64]) -> Result<()> {
         Some(row) => Err(Error::argument(name, format!("must be finite, got {} in row {row}", values[row]))),
         None => Ok(()),
     }
+}
+
+/// Targets of a Poisson deviance: none negative, and not all zero where there is weight.
+pub(crate) fn check_counts(y: &[f64], weights: Option<&[f64]>) -> Result<()> {
+    if let Some(row) = y.iter().position(|&y| y < 0.0) {
+        let problem = "Some value(s) of y are negative which is not allowed for Poisson regression";
+        return Err(Error::argument("y", format!("{problem}: {} in row {row}", y[row])));
+    }
+    let counts = |row: usize| y[row] > 0.0 && weights.is_none_or(|weights| weights[row] > 0.0);
+    if !(0..y.len()).any(counts) {
+        return Err(Error::argument("y", "Sum of y is not positive which is necessary for Poisson regression"));
+    }
+    Ok(())
 }
 
 /// A power of two near the largest of some numbers. Dividing by it is exact, and brings them to ordinary size, far from

@@ -1,12 +1,17 @@
 //! The way in: checks the data, picks the criterion, and grows the tree.
 
+use crate::columns::Column;
 use crate::criterion::classes::{Classes, Impurity};
+use crate::criterion::poisson::Poisson;
+use crate::criterion::quantile::{self, Quantile};
 use crate::criterion::squared::{Report, SquaredError};
-use crate::criterion::{Criterion, Weighted};
-use crate::data::{Cell, Matrix, Rows, Target, power_of_two};
+use crate::criterion::{Criterion, Sample, Weighted};
+use crate::data::{Cell, Matrix, Rows, Target, check_counts, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::{Fit, Units, grow};
-use crate::params::{Loss, Params, Rules};
+use crate::median::checked_level;
+use crate::params::{Loss, MedianMethod, Params, Rules};
+use crate::presort::presort;
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -46,6 +51,13 @@ pub fn fit_while<X: Cell>(
     let task = Task { x, rows: &rows, rules: &rules, team: &team };
     let work = || match (loss, target) {
         (Loss::SquaredError, Target::Values(y)) => task.squared(y.to_vec(), weights, Report::Mean),
+        (Loss::AbsoluteError, Target::Values(y)) => {
+            task.quantile(y, weights, 0.5, quantile::Report::AbsoluteError, params.median_method)
+        }
+        (Loss::Quantile(level), Target::Values(y)) => {
+            task.quantile(y, weights, level, quantile::Report::PinballLoss, params.median_method)
+        }
+        (Loss::Poisson, Target::Values(y)) => task.poisson(y, weights),
         (Loss::Gini, Target::Classes { codes, n_classes: 2 }) => {
             task.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, Report::TwoClasses)
         }
@@ -53,10 +65,13 @@ pub fn fit_while<X: Cell>(
         (Loss::Entropy, Target::Classes { codes, n_classes }) => {
             task.classes(codes, n_classes, weights, Impurity::Entropy)
         }
-        (Loss::SquaredError, _) => Err(Error::argument("criterion", "squared error needs values, not classes")),
+        (_, Target::Classes { .. }) => {
+            Err(Error::argument("criterion", "losses other than Gini and entropy need values, not classes"))
+        }
         (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
     };
-    team.supervise(work, go_on)
+    let tree = team.supervise(work, go_on)?;
+    if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
 }
 
 struct Task<'a, X> {
@@ -75,10 +90,59 @@ impl<X: Cell> Task<'_, X> {
         // In two steps: the square of a unit may be too small or too large for a float.
         let rules = Rules { min_gain: self.rules.min_gain / unit / unit, ..*self.rules };
         match weights {
-            None => self.grow(&SquaredError::<f64>::new(report), y, unit, &rules),
+            None => self.grow(&SquaredError::<f64>::new(report), y, [unit, unit * unit], &rules),
             Some(weights) => {
                 let items = self.weigh(&y, weights);
-                self.grow(&SquaredError::<Weighted<f64>>::new(report), items, unit, &rules)
+                self.grow(&SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], &rules)
+            }
+        }
+    }
+
+    fn quantile(
+        &self,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        level: f64,
+        report: quantile::Report,
+        method: MedianMethod,
+    ) -> Result<Tree> {
+        let level = checked_level(level)?;
+        let unit = power_of_two(y);
+        let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
+        let rules = Rules { min_gain: self.rules.min_gain / unit, ..*self.rules };
+        match weights {
+            None => {
+                let (targets, items, order) = self.rank(&y, &y)?;
+                self.grow_ordered(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+            }
+            Some(weights) => {
+                let (targets, items, order) = self.rank(&y, &self.weigh(&y, weights))?;
+                self.grow_ordered(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+            }
+        }
+    }
+
+    /// Sorts the targets: they themselves in ascending order, the ticket of each row, and the column of all.
+    fn rank<T: Sample<f64>>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, Column<u32>)> {
+        let column = Matrix::from_rows(y, y.len(), 1)?;
+        let Column { rows, items } = presort(&column, self.rows, targets, self.team).columns.swap_remove(0);
+        let mut tickets = vec![0; y.len()];
+        for (ticket, &row) in (0..).zip(&rows) {
+            tickets[row as usize] = ticket;
+        }
+        let order = Column { items: (0..rows.len() as u32).collect(), rows };
+        Ok((items, tickets, order))
+    }
+
+    fn poisson(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Tree> {
+        check_counts(y, weights)?;
+        let unit = power_of_two(y);
+        let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
+        match weights {
+            None => self.grow(&Poisson::<f64>::new(unit), y, [1.0; 2], self.rules),
+            Some(weights) => {
+                let items = self.weigh(&y, weights);
+                self.grow(&Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], self.rules)
             }
         }
     }
@@ -86,10 +150,10 @@ impl<X: Cell> Task<'_, X> {
     fn classes(&self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<Tree> {
         let n_rows = codes.len();
         match weights {
-            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), 1.0, self.rules),
+            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], self.rules),
             Some(weights) => {
                 let items = self.weigh(codes, weights);
-                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, 1.0, self.rules)
+                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], self.rules)
             }
         }
     }
@@ -99,9 +163,21 @@ impl<X: Cell> Task<'_, X> {
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
-    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, target: f64, rules: &Rules) -> Result<Tree> {
+    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
+        self.grow_ordered(criterion, items, Column::with_len(0), units, rules)
+    }
+
+    /// With a column in the order of the targets. Units are those of targets and of impurities.
+    fn grow_ordered<C: Criterion>(
+        &self,
+        criterion: &C,
+        items: Vec<C::Item>,
+        order: Column<C::Item>,
+        [target, impurity]: [f64; 2],
+        rules: &Rules,
+    ) -> Result<Tree> {
         let Self { x, rows, team, .. } = *self;
-        let units = Units { target, weight: rows.weight_unit };
-        grow(&Fit { x, criterion, rules, team, units }, rows, items)
+        let units = Units { target, impurity, weight: rows.weight_unit };
+        grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
     }
 }

@@ -14,6 +14,8 @@
 //!            criterion      squared error, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
+//!     ├────► prune          the smaller trees that cost less
+//!     └────► leaf_value     other values for the leaves
 //! ```
 //!
 //! # Example
@@ -31,18 +33,26 @@
 //! # Ok::<(), splitwood::Error>(())
 //! ```
 
+// So that the definitions which unit tests share with the integration tests find the crate by its name.
+#[cfg(test)]
+extern crate self as splitwood;
+
 mod columns;
 mod criterion;
 mod data;
 mod error;
 mod fit;
 mod grow;
+mod leaf_value;
+#[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
+pub mod median;
 #[cfg(test)]
 mod naive;
 mod params;
 mod partition;
 mod predict;
 mod presort;
+mod prune;
 #[cfg(feature = "python")]
 mod python;
 mod scan;
@@ -55,7 +65,10 @@ mod tree;
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
-pub use params::{Loss, Params, Size};
+pub use leaf_value::LeafValue;
+pub use median::{RunningMedian, RunningMedians, running_median};
+pub use params::{Loss, MedianMethod, Params, Size};
+pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;
 

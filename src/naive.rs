@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 
 use crate::data::{Cell, Matrix, Rows};
 use crate::split::Cut;
+use crate::tree::Tree;
 
 /// Rows in the order of a feature: a stable comparison sort, NaN last.
 pub(crate) fn sorted_rows<X: Cell>(x: &Matrix<'_, X>, rows: &Rows, feature: usize) -> Vec<u32> {
@@ -83,5 +84,95 @@ impl PartialEq for ExactGain {
 impl PartialOrd for ExactGain {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         (self.above * other.below).partial_cmp(&(other.above * self.below))
+    }
+}
+
+/// A tree on the pruning path.
+pub(crate) struct PruningStep {
+    pub alpha: f64,
+    /// Sum of its leaves' losses.
+    pub impurity: f64,
+    /// Its inner nodes, by their numbers in the whole tree.
+    pub inner: Vec<usize>,
+}
+
+/// Cuts the weakest link, the lowest node of equal ones, until the root is alone.
+pub(crate) fn pruning_path(tree: &Tree) -> Vec<PruningStep> {
+    let mut inner: Vec<usize> = (0..tree.node_count()).filter(|&id| tree.children(id).is_some()).collect();
+    let mut path = vec![PruningStep { alpha: 0.0, impurity: branch(tree, &inner, 0).0, inner: inner.clone() }];
+    while !inner.is_empty() {
+        let alpha = |&id: &usize| {
+            let (loss, leaves, _) = branch(tree, &inner, id);
+            (tree.loss(id) - loss) / (leaves - 1.0)
+        };
+        let alphas: Vec<f64> = inner.iter().map(alpha).collect();
+        let least = alphas.iter().copied().fold(f64::INFINITY, f64::min);
+        let weakest = inner[alphas.iter().position(|&alpha| alpha == least).expect("the least of them")];
+        let cut = branch(tree, &inner, weakest).2;
+        inner.retain(|id| !cut.contains(id));
+        path.push(PruningStep { alpha: least, impurity: branch(tree, &inner, 0).0, inner: inner.clone() });
+    }
+    path
+}
+
+/// Loss and number of the leaves below a node, and all the nodes of the branch.
+fn branch(tree: &Tree, inner: &[usize], root: usize) -> (f64, f64, Vec<usize>) {
+    let (mut loss, mut leaves, mut nodes) = (0.0, 0.0, vec![root]);
+    let mut next = 0;
+    while next < nodes.len() {
+        let id = nodes[next];
+        next += 1;
+        if inner.contains(&id) {
+            let (left, right) = tree.children(id).expect("an inner node");
+            nodes.extend([left, right]);
+        } else {
+            loss += tree.loss(id);
+            leaves += 1.0;
+        }
+    }
+    (loss, leaves, nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::definition::{Definition, Row, lowest, total_weight};
+    use super::draw::{Dice, Values, Weights};
+    use crate::median::{Center, Level};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The twins of absolute error and quantiles: no other value has less loss, prefixes add up, and leaves agree.
+        #[test]
+        fn quantiles_are_where_the_loss_is_least(
+            n in 1..150usize, values in Values::any(), weights in Weights::any(), level in 1..20u32, seed in any::<u64>()
+        ) {
+            let mut dice = Dice::new(seed);
+            let targets = values.draw(&mut dice, &vec![0.0; n]);
+            let rows: Vec<Row> = targets.into_iter().zip(weights.draw(&mut dice, n)).collect();
+            let mut sorted = rows.clone();
+            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let quantile = Definition::Quantile { below: level, whole: 20 };
+            for definition in [Definition::AbsoluteError, quantile] {
+                let level = Level::new(if definition == quantile { f64::from(level) / 20.0 } else { 0.5 }).unwrap();
+                let center = Center::of_weighted(level, sorted.iter().copied());
+                let (value, loss) = (definition.value(&rows, 0)[0], definition.loss(&rows));
+                prop_assert_eq!(value, center.value);
+                let pinball = |m: f64| -> f64 {
+                    let cost = |y: f64| if y > m { level.cost_above() * (y - m) } else { level.cost_below() * (m - y) };
+                    let factor = if definition == quantile { 1.0 } else { 2.0 };
+                    rows.iter().map(|row| factor * row.1 * cost(row.0)).sum()
+                };
+                let slack = 1e-12 * loss + definition.rounding(&rows) * total_weight(&rows);
+                prop_assert!((pinball(value) - loss).abs() <= slack);
+                prop_assert!(rows.iter().all(|row| pinball(row.0) >= loss - slack));
+                // The twin's own offset, as the audit takes it off.
+                let near: Vec<Row> = rows.iter().map(|row| (row.0 - lowest(&rows), row.1)).collect();
+                let running = definition.running_losses(near.iter().copied());
+                for k in [1, n.div_ceil(2), n] {
+                    let expected = definition.loss(&near[..k]);
+                    prop_assert!((running[k - 1] - expected).abs() <= 1e-9 * expected, "{} {}", running[k - 1], expected);
+                }
+            }
+        }
     }
 }

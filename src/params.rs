@@ -3,14 +3,30 @@
 use crate::error::{Error, Result};
 
 /// What a split is to minimise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Sum of squared deviations from the mean.
     SquaredError,
+    /// Sum of absolute deviations from the median.
+    AbsoluteError,
+    /// Pinball loss around the quantile of this level, strictly between 0 and 1.
+    Quantile(f64),
+    /// Half the Poisson deviance from the mean, for targets that are not negative.
+    Poisson,
     /// Gini impurity of the class distribution.
     Gini,
     /// Entropy of the class distribution.
     Entropy,
+}
+
+/// How the medians and quantiles of both sides are found for every cut. The trees are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MedianMethod {
+    /// One pass over a bitmap of ranks.
+    #[default]
+    RankBitmap,
+    /// Two heaps, once from either end: the textbook's way, several times slower.
+    TwoHeaps,
 }
 
 /// A number of rows, given as such or as a fraction of all rows.
@@ -42,6 +58,10 @@ pub struct Params {
     pub min_weight_fraction_leaf: f64,
     /// Smallest decrease of the weighted impurity that justifies a split.
     pub min_impurity_decrease: f64,
+    /// What a leaf costs: the grown tree is pruned to the one of least loss and cost. 0: it is not pruned.
+    pub ccp_alpha: f64,
+    /// How medians and quantiles are found.
+    pub median_method: MedianMethod,
     /// Number of threads. `None` and −1: all CPUs this process may use; −2: all but one, and so on.
     pub n_jobs: Option<i64>,
 }
@@ -54,6 +74,8 @@ impl Default for Params {
             min_samples_leaf: Size::Rows(1),
             min_weight_fraction_leaf: 0.0,
             min_impurity_decrease: 0.0,
+            ccp_alpha: 0.0,
+            median_method: MedianMethod::RankBitmap,
             n_jobs: None,
         }
     }
@@ -97,6 +119,7 @@ impl Params {
         if decrease.is_nan() || decrease < 0.0 {
             return Err(Error::argument("min_impurity_decrease", format!("must be at least 0, got {decrease}")));
         }
+        check_ccp_alpha(self.ccp_alpha)?;
         Ok(Rules {
             max_depth,
             min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
@@ -107,6 +130,14 @@ impl Params {
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
     }
+}
+
+/// A leaf's price: 0 or more, also infinite.
+pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
+    if ccp_alpha.is_nan() || ccp_alpha < 0.0 {
+        return Err(Error::argument("ccp_alpha", format!("must be at least 0, got {ccp_alpha}")));
+    }
+    Ok(())
 }
 
 impl Size {
@@ -153,7 +184,9 @@ mod tests {
             ("min_samples_split", Params { min_samples_split: Size::Rows(1), ..ok.clone() }),
             ("min_samples_split", Params { min_samples_split: Size::Fraction(f64::NAN), ..ok.clone() }),
             ("min_weight_fraction_leaf", Params { min_weight_fraction_leaf: 0.6, ..ok.clone() }),
-            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok }),
+            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: -0.1, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: f64::NAN, ..ok }),
         ];
         for (argument, params) in cases {
             match params.rules(10, 10.0, false) {

@@ -58,7 +58,7 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
         }
     });
     drop(work);
-    Columns { columns, has_missing }
+    Columns { columns, has_missing, targets: Column::with_len(0) }
 }
 
 /// Writes the high words of a feature's keys, in row order, where its row ids will be.

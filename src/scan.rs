@@ -32,6 +32,7 @@ pub(crate) struct Feature<'a, P, V> {
 pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     criterion: &C,
     node: &C::Node,
+    table: &C::Table,
     feature: &Feature<'_, P, impl Fn(usize) -> X>,
     rules: &Rules,
     contest: &mut impl Contest,
@@ -49,9 +50,9 @@ pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
         min_weight: rules.min_weight_leaf,
         missing_left: false,
     };
-    criterion.sweep(node, *steps, &cuts, contest, scratch);
+    criterion.sweep(node, table, *steps, &cuts, contest, scratch);
     if *has_missing && is_nan(value(len - 1)) {
-        scan_missing_left(criterion, node, feature, rules, contest, scratch);
+        scan_missing_left(criterion, node, table, feature, rules, contest, scratch);
     }
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
 fn scan_missing_left<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     criterion: &C,
     node: &C::Node,
+    table: &C::Table,
     feature: &Feature<'_, P, impl Fn(usize) -> X>,
     rules: &Rules,
     contest: &mut impl Contest,
@@ -77,7 +79,7 @@ fn scan_missing_left<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
         missing_left: true,
     };
     if cuts.first <= cuts.last {
-        criterion.sweep(node, &Turned { steps: *steps, n_last: n_missing }, &cuts, contest, scratch);
+        criterion.sweep(node, table, &Turned { steps: *steps, n_last: n_missing }, &cuts, contest, scratch);
     }
 }
 

@@ -4,6 +4,7 @@
 //! A node is 16 bytes: what prediction needs, and nothing else. Statistics that only people ask for stand apart.
 
 use crate::error::{Error, Result};
+use crate::predict::Layouts;
 
 /// Marks a leaf where a feature would stand.
 const LEAF: u32 = u32::MAX;
@@ -67,6 +68,18 @@ pub(crate) struct Statistics {
     pub weight: Option<Vec<f64>>,
 }
 
+impl Statistics {
+    /// Appends those of one node of another tree.
+    pub fn push_from(&mut self, other: &Self, id: usize, n_values: usize) {
+        self.values.extend_from_slice(&other.values[id * n_values..][..n_values]);
+        self.impurity.push(other.impurity[id]);
+        self.rows.push(other.rows[id]);
+        if let Some(weight) = &other.weight {
+            self.weight.get_or_insert_default().push(weight[id]);
+        }
+    }
+}
+
 /// A tree taken apart, an array for each property of its nodes.
 #[cfg(feature = "python")]
 pub(crate) struct Arrays<'a> {
@@ -92,13 +105,14 @@ pub struct Tree {
     n_features: usize,
     n_values: usize,
     max_depth: usize,
+    /// What predictions have derived from the nodes.
+    pub(crate) layouts: Layouts,
 }
 
 impl Tree {
     /// A tree from its parts. They may come from a file or a pickle, so everything is checked.
-    #[cfg(any(test, feature = "python"))]
     pub(crate) fn new(nodes: Vec<Node>, statistics: Statistics, n_features: usize, n_values: usize) -> Result<Self> {
-        let mut tree = Self { nodes, statistics, n_features, n_values, max_depth: 0 };
+        let mut tree = Self { nodes, statistics, n_features, n_values, max_depth: 0, layouts: Layouts::default() };
         tree.max_depth = tree.check()?;
         Ok(tree)
     }
@@ -111,7 +125,7 @@ impl Tree {
         n_values: usize,
         max_depth: usize,
     ) -> Self {
-        let tree = Self { nodes, statistics, n_features, n_values, max_depth };
+        let tree = Self { nodes, statistics, n_features, n_values, max_depth, layouts: Layouts::default() };
         debug_assert_eq!(tree.check(), Ok(max_depth));
         tree
     }
@@ -275,14 +289,20 @@ impl Tree {
         }
     }
 
+    /// Loss of this node's training rows, averaged over the weight of all rows.
+    pub(crate) fn loss(&self, node: usize) -> f64 {
+        // Their quotient first: the product may overflow.
+        self.weight(node) / self.weight(0) * self.impurity(node)
+    }
+
     /// Loss removed by the splits on each feature as a share of the root's weight; scaled to a sum of one on request.
     #[must_use]
     pub fn feature_importances(&self, normalize: bool) -> Vec<f64> {
-        let loss = |node: usize| self.weight(node) / self.weight(0) * self.impurity(node);
         let mut importances = vec![0.0; self.n_features];
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(test) = node.test() {
-                importances[test.feature as usize] += loss(id) - loss(id + 1) - loss(test.right as usize);
+                importances[test.feature as usize] +=
+                    self.loss(id) - self.loss(id + 1) - self.loss(test.right as usize);
             }
         }
         let total: f64 = importances.iter().sum();

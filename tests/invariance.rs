@@ -33,6 +33,8 @@ fn small_recipes() -> impl Strategy<Value = Recipe> {
 fn without_chance_ties(recipe: Recipe) -> Recipe {
     let aim = match recipe.aim {
         Aim::Values(_) => Aim::Values(Values::Reals),
+        Aim::Ranks(_, loss) => Aim::Ranks(Values::Reals, loss),
+        Aim::Counts(_) => Aim::Counts(Values::Reals),
         classes @ Aim::Classes { .. } => classes,
     };
     Recipe { aim, ..recipe }

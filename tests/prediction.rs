@@ -4,6 +4,7 @@ mod common;
 
 use common::draw::{Cells, Dice};
 use common::table::{Recipe, Settings, Table};
+use common::ways::{Way, explicit_stack, recursive_partition, row_by_row};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{Cell, Error, Matrix, Params, Tree};
@@ -45,7 +46,11 @@ fn check<X: Cell>(tree: &Tree, cells: &[X]) -> TestCaseResult {
         prop_assert_eq!(leaves[i], path[path.len() - 1]);
         prop_assert_eq!(&predicted[i * tree.n_values()..][..tree.n_values()], tree.value(leaves[i] as usize));
     }
-    prop_assert_eq!(tree.apply(&x, Some(1)).unwrap(), leaves);
+    prop_assert_eq!(&tree.apply(&x, Some(1)).unwrap(), &leaves);
+    let ways: [Way<X>; 3] = [row_by_row, recursive_partition, explicit_stack];
+    for way in ways {
+        prop_assert_eq!(&way(tree, &x), &leaves);
+    }
     Ok(())
 }
 

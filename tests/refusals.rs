@@ -81,6 +81,17 @@ fn losses_that_do_not_go_with_the_target() {
     assert_refused(values(Loss::Gini), "criterion", "classes");
     assert_refused(values(Loss::Entropy), "criterion", "classes");
     assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::SquaredError), "criterion", "values");
+    assert_refused(fit_classes(&[0, 0, 1, 1], 2, Loss::Poisson), "criterion", "values");
+}
+
+#[test]
+fn targets_without_a_deviance() {
+    let counts =
+        |y: &[f64], weights: &[f64]| fit(&x(), Target::Values(y), Some(weights), Loss::Poisson, &Params::default());
+    assert_refused(counts(&[0.0, 1.0, -0.5, 2.0], &[1.0; 4]), "y", "-0.5 in row 2");
+    assert_refused(counts(&[0.0, -0.0, 0.0, 0.0], &[1.0; 4]), "y", "Sum of y is not positive");
+    assert_refused(counts(&[3.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 1.0, 1.0]), "y", "Sum of y is not positive");
+    assert!(counts(&[0.0, 0.0, 0.0, 1e-300], &[1.0; 4]).is_ok());
 }
 
 #[test]
@@ -109,6 +120,10 @@ fn settings() {
         let params = Params { min_impurity_decrease: decrease, ..ok.clone() };
         assert_refused(fit_params(&params), "min_impurity_decrease", &decrease.to_string());
     }
+    for alpha in [-1e-9, f64::NAN, f64::NEG_INFINITY] {
+        assert_refused(fit_params(&Params { ccp_alpha: alpha, ..ok.clone() }), "ccp_alpha", &alpha.to_string());
+        assert_refused(fit_values(&Y).unwrap().pruned(alpha), "ccp_alpha", &alpha.to_string());
+    }
 }
 
 #[test]
@@ -129,6 +144,7 @@ fn limits_of_settings_are_allowed() {
         Params { min_samples_leaf: Size::Fraction(1e-300), ..Params::default() },
         Params { min_weight_fraction_leaf: 0.5, ..Params::default() },
         Params { min_impurity_decrease: f64::INFINITY, ..Params::default() },
+        Params { ccp_alpha: f64::INFINITY, ..Params::default() },
         Params { n_jobs: Some(i64::MIN), ..Params::default() },
         Params { n_jobs: Some(i64::MAX), ..Params::default() },
     ] {
@@ -143,4 +159,18 @@ fn a_caller_who_does_not_go_on() {
     let x = Matrix::from_rows(&cells, 200_000, 3).unwrap();
     let outcome = fit_while(|| false, &x, Target::Values(&y), None, Loss::SquaredError, &Params::default());
     assert_eq!(outcome, Err(Error::Interrupted));
+}
+
+#[test]
+fn values_of_leaves() {
+    let ok = |_: &[f64], _: &[f64]| Ok::<f64, Error>(1.0);
+    let tree = fit_values(&Y).unwrap();
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y[..3], None, None, ok), "y", "3");
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y, Some(&[1.0; 3]), None, ok), "sample_weight", "3");
+    let nan = |_: &[f64], _: &[f64]| Ok::<f64, Error>(f64::NAN);
+    assert_refused(tree.clone().with_leaf_values(&x(), &Y, None, None, nan), "leaf_value", "NaN for node 1");
+    let classes = fit_classes(&[0, 0, 1, 1], 2, Loss::Gini).unwrap();
+    assert_refused(classes.with_leaf_values(&x(), &Y, None, None, ok), "leaf_value", "regression");
+    let refuse = |_: &[f64], _: &[f64]| Err(Error::Interrupted);
+    assert_eq!(tree.with_leaf_values(&x(), &Y, None, None, refuse), Err(Error::Interrupted));
 }

@@ -1,1 +1,1 @@
-"""Parts of the benchmark against other packages; `compare_fit.py` puts them together."""
+"""Parts of the benchmarks against other packages, which the scripts beside this folder put together."""

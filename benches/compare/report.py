@@ -27,13 +27,15 @@ def _processor() -> str:
     return next(names, platform.processor() or "unknown processor")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; the first column to the left, the others to the right."""
     rule = [":--", *["--:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
 
 
 def _seconds(value: float) -> str:
+    if value < 1e-3:
+        return f"{value:.2e}"
     return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
@@ -43,7 +45,7 @@ def _name(system: System) -> str:
 
 def setting(systems: Iterable[System], threads: int) -> str:
     """Where the numbers come from: the machine, the versions, the threads."""
-    lines = [f"- machine: {machine()}", "- data: friedman1, float32 X"]
+    lines = [f"- machine: {machine()}", "- data: friedman1, float32 X unless stated"]
     for system in systems:
         used = threads if system.parallel else 1
         limit = system.most_leaves
@@ -66,8 +68,8 @@ def case_table(result: Result) -> str:
             "–" if ratio is None else f"{ratio:.1f}",
         ]
 
-    header = ["system", "best, s", "spread, s", "fits", "training loss", "system / splitwood"]
-    return f"### {result.case.title}\n\n" + _table(header, map(row, result.measured))
+    header = ["system", "best, s", "spread, s", "rounds", "training loss", "system / splitwood"]
+    return f"### {result.case.title}\n\n" + table(header, map(row, result.measured))
 
 
 def verdict_table(results: Iterable[Result]) -> str:
@@ -85,7 +87,7 @@ def verdict_table(results: Iterable[Result]) -> str:
     ]
     if not rows:
         return "### Targets\n\nNone of the targets was measured."
-    return "### Targets\n\n" + _table(["case", "against", "target", "measured", "reached"], rows)
+    return "### Targets\n\n" + table(["case", "against", "target", "measured", "reached"], rows)
 
 
 def as_json(results: Iterable[Result], systems: Iterable[System], threads: int) -> dict[str, Any]:

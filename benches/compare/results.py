@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compare.cases import BEST_EXACT_PEER, Case, Target
+from compare.cases import BEST_EXACT_PEER, Case, Limit, Target
 from compare.systems import OURS
 from compare.timing import Measured
 
-# Exact trees part where two splits are all but equal (scikit-learn skips cuts between values less
-# than 1e-7 apart), and single precision leaves a rest where the loss is zero.
-RELATIVE_TOLERANCE = 1e-4
+# Single precision leaves a rest where the loss is zero.
 ABSOLUTE_TOLERANCE = 1e-6
 
 
@@ -27,7 +25,11 @@ class Result:
 
     @property
     def peers(self) -> list[Measured]:
-        return [one for one in self.measured if one.system != OURS]
+        return [one for one in self.measured if one.system.is_peer]
+
+    def named(self, name: str) -> Measured | None:
+        """The system of this name, if it was measured."""
+        return next((one for one in self.measured if one.system.name == name), None)
 
     def ratio(self, one: Measured) -> float | None:
         """Best time over our best time."""
@@ -38,14 +40,12 @@ class Result:
         if target.against == BEST_EXACT_PEER:
             exact = [one for one in self.peers if one.system.exact]
             return min(exact, key=lambda one: one.best, default=None)
-        return next((one for one in self.peers if one.system.name == target.against), None)
+        return self.named(target.against)
 
     def fits_worse(self, rival: Measured) -> bool:
         """Whether our tree fits worse than an exact one: then being faster says nothing."""
-        return (
-            rival.system.exact
-            and self.ours.loss > rival.loss * (1 + RELATIVE_TOLERANCE) + ABSOLUTE_TOLERANCE
-        )
+        tolerated = rival.loss * (1 + self.case.loss_tolerance) + ABSOLUTE_TOLERANCE
+        return rival.system.exact and self.ours.loss > tolerated
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,15 @@ class Verdict:
 
 
 def verdicts(result: Result) -> Iterator[Verdict]:
-    """One for each target whose systems were measured, then one for the memory."""
+    """One for each target and limit whose systems were measured, then one for the memory."""
     for target in result.case.targets:
         rival = result.rival(target)
         if rival is not None and result.ours is not None:
             yield _time_verdict(result, target, rival)
+    for limit in result.case.limits:
+        one, other = result.named(limit.system), result.named(limit.against)
+        if one is not None and other is not None:
+            yield _limit_verdict(result, limit, one, other)
     if result.memory is not None:
         limit = result.case.memory_target
         yield Verdict(
@@ -88,4 +92,15 @@ def _time_verdict(result: Result, target: Target, rival: Measured) -> Verdict:
         f"{ratio:.1f}",
         ratio >= target.ratio and not worse,
         "fits worse" if worse else "",
+    )
+
+
+def _limit_verdict(result: Result, limit: Limit, one: Measured, other: Measured) -> Verdict:
+    ratio = one.best / other.best
+    return Verdict(
+        result.case,
+        f"{limit.system} / {limit.against}",
+        f"≤ {limit.ratio:g}",
+        f"{ratio:.2f}",
+        ratio <= limit.ratio,
     )

@@ -5,14 +5,14 @@ of its time, and returns what predicts y (the probability of class 1 for classes
 stands inside: only what is measured needs to be installed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
 
 import numpy as np
 
-from compare.cases import Case, Data
+from compare.cases import OURS_NAME, Case, Data, Setting
 
 Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[Case, Data, int], Predict]
@@ -26,9 +26,12 @@ LIGHTGBM_LEAVES = 10_000
 def _scikit_learn_style(
     regressor: type, classifier: type, case: Case, data: Data, **own
 ) -> Predict:
-    kind = classifier if case.classes else regressor
-    tree = kind(max_depth=case.depth, **own).fit(data.X, data.y)
-    return (lambda X: tree.predict_proba(X)[:, 1]) if case.classes else tree.predict
+    own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
+    weights = data.weights if case.weighted else None
+    if case.classes:
+        tree = classifier(**own).fit(data.X, data.y, weights)
+        return lambda X: tree.predict_proba(X)[:, 1]
+    return regressor(criterion=case.criterion, **own).fit(data.X, data.y, weights).predict
 
 
 def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
@@ -56,7 +59,7 @@ def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
         label="y",
         task=ydf.Task.CLASSIFICATION if case.classes else ydf.Task.REGRESSION,
         max_depth=-1 if case.depth is None else case.depth + 1,  # counts the root
-        min_examples=1,
+        min_examples=case.min_samples_leaf,
         validation_ratio=0.0,  # no rows held out, no pruning
         num_threads=threads,
     )
@@ -73,7 +76,7 @@ def fit_xgboost(case: Case, data: Data, threads: int) -> Predict:
         n_estimators=1,
         learning_rate=1.0,
         max_depth=XGBOOST_UNLIMITED if case.depth is None else case.depth,
-        min_child_weight=0,
+        min_child_weight=case.min_samples_leaf,  # of weight one each
         reg_lambda=0,
         n_jobs=threads,
     )
@@ -88,7 +91,7 @@ def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
         learning_rate=1.0,
         num_leaves=case.rows if case.depth is None else 2**case.depth,
         max_depth=-1 if case.depth is None else case.depth,
-        min_child_samples=1,
+        min_child_samples=case.min_samples_leaf,
         min_child_weight=0,
         n_jobs=threads,
         verbose=-1,
@@ -106,6 +109,8 @@ class System:
     exact: bool = True
     parallel: bool = True
     most_leaves: float = inf
+    # Whether it grows trees by the absolute error itself, not by gradients of it.
+    absolute_error: bool = False
 
     @property
     def version(self) -> str | None:
@@ -115,14 +120,42 @@ class System:
         except PackageNotFoundError:
             return None
 
-    def can_fit(self, case: Case) -> bool:
-        return (case.rows if case.depth is None else 2**case.depth) <= self.most_leaves
+    @property
+    def is_peer(self) -> bool:
+        return self.package != OURS_NAME
+
+    def takes_part(self, case: Case) -> bool:
+        return self._can_fit(case) and (not self.is_peer or case.asks(self.name))
+
+    def _can_fit(self, case: Case) -> bool:
+        leaves = case.rows // case.min_samples_leaf if case.depth is None else 2**case.depth
+        return leaves <= self.most_leaves and (
+            self.absolute_error or case.criterion == "squared_error"
+        )
 
 
-OURS = System("splitwood", "splitwood", fit_splitwood)
+OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, absolute_error=True)
 PEERS = (
-    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False),
+    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False, absolute_error=True),
     System("YDF", "ydf", fit_ydf),
     System("XGBoost", "xgboost", fit_xgboost),
     System("LightGBM", "lightgbm", fit_lightgbm, exact=False, most_leaves=LIGHTGBM_LEAVES),
 )
+
+
+def ours_under(setting: Setting) -> System:
+    """splitwood under another setting than the case's own, as a system beside it."""
+
+    def fit(case: Case, data: Data, threads: int) -> Predict:
+        return fit_splitwood(case.under(setting), data, threads)
+
+    return replace(OURS, name=setting.name, fit=fit)
+
+
+def systems_for(case: Case, systems: Iterable[System]) -> Iterator[System]:
+    """Those of the systems that take part in a case, and ours under its other settings as well."""
+    for system in systems:
+        if system.takes_part(case):
+            yield system
+        if system == OURS:
+            yield from map(ours_under, case.settings)

@@ -1,14 +1,18 @@
-"""Times fits in turns: each round fits each system once, so that all see the same machine."""
+"""Times fits and predictions in turns: each round has each system once, so that all see the same machine."""
 
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
-from compare.cases import Case, Data, make_data
-from compare.systems import Predict, System
+from compare.cases import Case, Data, Prediction, make_data, make_rows
+from compare.systems import Predict, System, systems_for
+
+T = TypeVar("T")
 
 # Threads of the system before may still spin, waiting for work, when the next one starts.
 SETTLE_SECONDS = 0.02
@@ -17,7 +21,7 @@ WARM_UP_ROWS = 500
 
 @dataclass(frozen=True)
 class Rounds:
-    """How often to fit: systems that take longer than `slow_seconds` get fewer rounds."""
+    """How often to measure: systems that take longer than `slow_seconds` get fewer rounds."""
 
     repeat: int
     slow_repeat: int
@@ -43,17 +47,19 @@ class Measured:
         return min(self.seconds)
 
 
-def training_loss(predict: Predict, data: Data) -> float:
-    """Mean squared error; for classes that of the probability (Brier's score)."""
-    return float(np.mean((np.asarray(predict(data.X), dtype=np.float64) - data.y) ** 2))
+def training_loss(predict: Predict, case: Case, data: Data) -> float:
+    """Mean squared or absolute error; for classes that of the probability (Brier's score)."""
+    errors = np.asarray(predict(data.X), dtype=np.float64) - data.y
+    return float(np.mean(np.abs(errors) if case.criterion == "absolute_error" else errors**2))
 
 
-def timed_fit(system: System, case: Case, data: Data, threads: int) -> tuple[float, Predict]:
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """Seconds that the work takes, and what it returns."""
     gc.collect()
     time.sleep(SETTLE_SECONDS)
     start = time.perf_counter()
-    predict = system.fit(case, data, threads)
-    return time.perf_counter() - start, predict
+    result = work()
+    return time.perf_counter() - start, result
 
 
 def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
@@ -79,16 +85,45 @@ def measure(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[Measured]:
-    """Fit every system that can fit the case, in turns."""
-    measured = [Measured(system) for system in systems if system.can_fit(case)]
+    """Fit every system that takes part in the case, in turns."""
+    measured = [Measured(system) for system in systems_for(case, systems)]
     progress(f"{case.name}: data and warm-up")
     data = make_data(case)
     warm_up([one.system for one in measured], case, threads)
     for turn, one in turns(case, rounds, measured):
         progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
-        seconds, predict = timed_fit(one.system, case, data, threads)
+        seconds, predict = timed(partial(one.system.fit, case, data, threads))
         if not one.seconds:
-            one.loss = training_loss(predict, data)
+            one.loss = training_loss(predict, case, data)
         one.seconds.append(seconds)
         del predict  # the next system should not have to share the memory
     return measured
+
+
+def measure_predictions(
+    case: Prediction,
+    systems: Sequence[System],
+    rounds: Rounds,
+    threads: int,
+    progress: Callable[[str], None],
+) -> list[Measured]:
+    """Fit every system that takes part in the case once, then predict in turns."""
+    data, rows = make_data(case), make_rows(case)
+    fitted = {}
+    for system in systems_for(case, systems):
+        progress(f"{case.name}: fitting {system.name}")
+        predict = system.fit(case, data, threads)
+        # The first prediction may set things up that the next ones find.
+        predict(rows)
+        fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
+    for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
+        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        _, predict = fitted[one.system.name]
+        seconds, _ = timed(partial(_call, predict, rows, case.calls))
+        one.seconds.append(seconds / case.calls)
+    return [one for one, _ in fitted.values()]
+
+
+def _call(predict: Predict, rows: np.ndarray, calls: int) -> None:
+    for _ in range(calls):
+        predict(rows)

@@ -12,7 +12,14 @@ array([0, 1, 2])
 5
 """
 
-from ._core import __version__
+from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._median import running_median
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "__version__"]
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "RunningMedian",
+    "__version__",
+    "running_median",
+]

@@ -3,12 +3,21 @@
 Arrays of ``X`` may be float32 or float64 in any memory order; they are read in place.
 """
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "__version__", "available_threads", "fit_classifier", "fit_regressor"]
+__all__ = [
+    "RunningMedian",
+    "Tree",
+    "__version__",
+    "available_threads",
+    "fit_classifier",
+    "fit_regressor",
+    "running_median",
+]
 
 __version__: str
 
@@ -26,7 +35,10 @@ def fit_regressor(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
+    quantile: float,
+    leaf_value: str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None,
 ) -> Tree:
     """Grow a regression tree."""
 
@@ -42,9 +54,39 @@ def fit_classifier(
     min_samples_leaf: float,
     min_weight_fraction_leaf: float,
     min_impurity_decrease: float,
+    ccp_alpha: float,
     n_jobs: int | None,
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
+
+def running_median(
+    y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Median of every prefix and the loss around it."""
+
+@final
+class RunningMedian:
+    """The median, or another quantile, of values that come and go."""
+
+    def __new__(cls, quantile: float = 0.5) -> RunningMedian: ...
+    def push(self, value: float, weight: float = 1.0) -> None:
+        """Add a value."""
+
+    def remove(self, value: float, weight: float = 1.0) -> None:
+        """Take out a value that was added with this weight."""
+
+    @property
+    def median(self) -> float: ...
+    @property
+    def small_median(self) -> float: ...
+    @property
+    def large_median(self) -> float: ...
+    @property
+    def absolute_error(self) -> float: ...
+    @property
+    def quantile(self) -> float: ...
+    def __len__(self) -> int: ...
+    def __copy__(self) -> RunningMedian: ...
 
 @final
 class Tree:
@@ -93,6 +135,14 @@ class Tree:
     ) -> NDArray[np.float64]:
         """Value of the leaf of each row, of shape ``(n_samples, max_n_classes)``."""
 
+    def predict_class(
+        self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
+    ) -> NDArray[np.int64]:
+        """Column of the largest value of the leaf of each row, the first of equal ones."""
+
+    def reads(self, X: object) -> bool:
+        """Whether ``X`` is a plain array that can be predicted as it is."""
+
     def apply(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.int64]:
@@ -105,5 +155,8 @@ class Tree:
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Total loss removed by the splits on each feature, scaled to a sum of one by default."""
+
+    def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...

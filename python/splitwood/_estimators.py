@@ -7,23 +7,32 @@ Settings, weights and the size of targets are judged by the core alone.
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from numbers import Number
-from typing import Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import Bunch, check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
+from ._class_weight import ClassWeight, weigh_classes
+from ._frames import read_frame
+
+# What a leaf predicts: a known way, or a function of its rows' targets and weights.
+LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _CHECK_X = {"dtype": list(_CELL_DTYPES), "ensure_all_finite": False}
+# Class codes become labels in parts, so that their memory does not grow with the rows: 256 kB.
+_CODES_AT_A_TIME = 1 << 15
 
 
 class _BaseTree(BaseEstimator, ABC):
@@ -41,6 +50,7 @@ class _BaseTree(BaseEstimator, ABC):
         min_samples_leaf: float,
         min_weight_fraction_leaf: float,
         min_impurity_decrease: float,
+        ccp_alpha: float,
         n_jobs: int | None,
     ) -> None:
         self.criterion = criterion
@@ -49,6 +59,7 @@ class _BaseTree(BaseEstimator, ABC):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.n_jobs = n_jobs
 
     def _settings(self) -> dict[str, Any]:
@@ -60,6 +71,7 @@ class _BaseTree(BaseEstimator, ABC):
             "min_samples_leaf": self.min_samples_leaf,
             "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
             "min_impurity_decrease": self.min_impurity_decrease,
+            "ccp_alpha": self.ccp_alpha,
             "n_jobs": self.n_jobs,
         }
 
@@ -76,10 +88,11 @@ class _BaseTree(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features)
             Training rows. float32 and float64 are read in place, each in its own precision and in any
             memory order; other dtypes are converted to float64. NaN means missing; infinite values are
-            ordinary values at the ends of the order.
+            ordinary values at the ends of the order. pandas and polars data frames and pyarrow tables are
+            read column by column, missing entries as NaN and names as ``feature_names_in_``.
         y : array-like of shape (n_samples,)
             Targets: finite numbers for a regressor, class labels for a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -101,38 +114,22 @@ class _BaseTree(BaseEstimator, ABC):
         # Everything is set on a twin whose state is taken over by one assignment at the end:
         # a failure halfway, or a thread that predicts meanwhile, finds the old model complete.
         twin = copy.copy(self)
-        rows, targets = twin._training_data(X, y)
+        rows, targets = _checked_training(twin, X, y)
         weights = _as_weights(sample_weight, len(rows))
         twin.tree_ = twin._grow(_aligned(rows), targets, weights)
         twin.n_outputs_ = 1
         self.__dict__ = twin.__dict__
         return self
 
-    def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """``X`` and ``y`` as arrays of one length; sets the attributes that describe the features."""
-        # The common case skips scikit-learn's validation, which takes half as long as growing a tree from a
-        # thousand rows. Whatever it would convert, refuse or warn about takes the long way.
-        if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            return X, y
-        rows, targets = validate_data(self, X, y, **_CHECK_X)
-        return rows, targets
-
     def _rows(self, X: ArrayLike) -> NDArray[Any]:
         """``X`` as the core reads it, checked against the data of the fit."""
+        # The common case skips what takes longer than predicting few rows: an array that the core reads as it
+        # is, and no names that it should have had. Whatever is to be refused is left to scikit-learn.
+        tree = getattr(self, "tree_", None)
+        if tree is not None and tree.reads(X) and not hasattr(self, "feature_names_in_"):
+            return cast("NDArray[Any]", X)
         check_is_fitted(self)
-        # The common case skips scikit-learn's validation, which takes longer than predicting few rows.
-        if (
-            type(X) is np.ndarray
-            and X.dtype in _CELL_DTYPES
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        ):
-            return _aligned(X)
-        return _aligned(validate_data(self, X, reset=False, **_CHECK_X))
+        return _aligned(_checked_rows(self, X))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Find the leaf of each row.
@@ -182,6 +179,44 @@ class _BaseTree(BaseEstimator, ABC):
         indptr, indices = self.tree_.decision_path(rows)
         ones = np.ones(len(indices), dtype=np.int64)
         return csr_matrix((ones, indices, indptr), shape=(len(rows), self.tree_.node_count))
+
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Compute the trees that ``ccp_alpha`` can make, from the whole tree down to its root.
+
+        A tree is grown from the given rows with this estimator's settings, and its weakest link is cut
+        again and again: the node whose splits, those below included, remove least of the impurity each.
+        The estimator itself does not change.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as in `fit`.
+        y : array-like of shape (n_samples,)
+            Targets, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, as in `fit`.
+
+        Returns
+        -------
+        ccp_path : Bunch
+            Two arrays with an entry for each tree, the whole one first: ``ccp_alphas``, ascending from 0,
+            the least ``ccp_alpha`` that makes it, and ``impurities``, the total impurity of its leaves.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor()
+        >>> path = tree.cost_complexity_pruning_path([[0], [1], [2], [3]], [1.0, 1.0, 5.0, 7.0])
+        >>> path.ccp_alphas
+        array([0.  , 0.5 , 6.25])
+        >>> path.impurities
+        array([0.  , 0.5 , 6.75])
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = whole.tree_.pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
     def get_depth(self) -> int:
         """Tell how many splits the longest path from the root to a leaf has.
@@ -243,12 +278,17 @@ class _BaseTree(BaseEstimator, ABC):
 
 
 class DecisionTreeRegressor(RegressorMixin, _BaseTree):
-    """A regression tree that minimises the squared error, greedily and exactly.
+    """A regression tree that minimises the squared error or another loss, greedily and exactly.
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split is to minimise.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split is to minimise, and with it what a leaf predicts. "squared_error" is for means;
+        "absolute_error" for medians, which a few wild targets can't move; "quantile" for the quantile of
+        level `quantile`, by the pinball loss, which at level 0.5 is half the absolute error. "poisson"
+        is half the Poisson deviance, for counts and rates: no target may be negative, and no leaf has
+        targets that are all zero. "friedman_mse", which scikit-learn deprecates, is another name of
+        "squared_error" and gives a warning.
     max_depth : int, default=None
         Deepest level of a leaf; the root is at depth 0. None means no limit.
     min_samples_split : int or float, default=2
@@ -260,6 +300,19 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total weight,
         by at least this much.
+    ccp_alpha : float, default=0.0
+        What a leaf costs, in units of the impurity: the grown tree is pruned to the smallest one whose
+        impurity and cost together are least. 0 means no pruning. `cost_complexity_pruning_path` lists the
+        values at which the tree changes.
+    quantile : float, default=0.5
+        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
+    leaf_value : {"mean", "median"} or callable, default=None
+        What a leaf predicts. None means what the criterion makes of its rows: mean, median or quantile.
+        "median" is the weighted median, halfway between two targets where just half of the weight is
+        below. A callable gets the targets and the weights (ones, if there are none) of a leaf's rows as
+        arrays, returns a number, and is called once for each leaf, after the tree was grown and pruned;
+        what it raises reaches the caller. The splits don't change, nor do inner nodes: their
+        ``tree_.value`` stays the criterion's own.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
@@ -307,6 +360,9 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        quantile: float = 0.5,
+        leaf_value: LeafValue = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -316,16 +372,28 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
+        self.quantile = quantile
+        self.leaf_value = leaf_value
 
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
-        return _core.fit_regressor(X, _as_numbers(y), sample_weight, **self._settings())
+        settings = self._settings() | {"quantile": self.quantile, "leaf_value": self.leaf_value}
+        if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
+            warnings.warn(
+                'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
+                "always chose the same splits, is used. Pass that to silence this warning.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            settings["criterion"] = "squared_error"
+        return _core.fit_regressor(X, _as_numbers(y), sample_weight, **settings)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the mean target of each row's leaf.
+        """Predict the mean of each row's leaf, or its median or quantile.
 
         Parameters
         ----------
@@ -355,8 +423,13 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to minimise. "entropy" and "log_loss" are the same.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, n_jobs
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
+    ccp_alpha, n_jobs
         As in `DecisionTreeRegressor`.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``; a class
+        that is not mentioned weighs 1. "balanced" gives all classes the same total:
+        ``n_samples / (n_classes * np.bincount(y))``. None means that all classes weigh 1.
 
     Attributes
     ----------
@@ -394,6 +467,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        class_weight: ClassWeight = None,
+        ccp_alpha: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -403,8 +478,10 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             n_jobs=n_jobs,
         )
+        self.class_weight = class_weight
 
     def _grow(
         self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
@@ -413,7 +490,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
         codes = codes.astype(np.int64, copy=False)
-        return _core.fit_classifier(X, codes, self.n_classes_, sample_weight, **self._settings())
+        weights = weigh_classes(self.class_weight, self.classes_, codes, sample_weight)
+        return _core.fit_classifier(X, codes, self.n_classes_, weights, **self._settings())
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the largest share of each row's leaf.
@@ -435,8 +513,14 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict([[0.0], [4.0]])
         array(['no', 'yes'], dtype='<U3')
         """
-        proba = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_.take(proba.argmax(axis=1))
+        rows = self._rows(X)
+        labels: NDArray[Any] = np.empty(len(rows), self.classes_.dtype)
+        for start in range(0, len(rows), _CODES_AT_A_TIME):
+            part = slice(start, start + _CODES_AT_A_TIME)
+            # mode="raise" would copy `out`.
+            self.classes_.take(
+                self.tree_.predict_class(rows[part], self.n_jobs), out=labels[part], mode="clip"
+            )
         return labels
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -484,8 +568,39 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict_log_proba([[0.0]])
         array([[  0., -inf]])
         """
+        proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(proba, out=proba)
+
+
+def _checked_training(
+    estimator: _BaseTree, X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """``X`` and ``y`` as arrays; the estimator learns the number and the names of the features."""
+    # The common case skips scikit-learn's validation, a good part of the time that few rows take. Whatever it
+    # would convert, refuse or warn about takes the long way.
+    if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        return X, y
+    cells = read_frame(X)
+    if cells is None:
+        rows, targets = validate_data(estimator, X, y, **_CHECK_X)
+    else:
+        validate_data(estimator, X, y, skip_check_array=True)
+        rows, targets = check_X_y(cells, y, estimator=estimator, **_CHECK_X)
+    return rows, targets
+
+
+def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
+    """``X`` as an array, with the number and the names of the features that the estimator knows."""
+    cells = read_frame(X)
+    if cells is None:
+        rows: NDArray[Any] = validate_data(estimator, X, reset=False, **_CHECK_X)
+        return rows
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    rows = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
+    return rows
 
 
 def _is_plain_table(X: ArrayLike) -> TypeGuard[NDArray[Any]]:

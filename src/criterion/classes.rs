@@ -160,6 +160,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     type Item = T;
     type Step = T::Step;
     type Node = Node;
+    type Table = ();
     /// Weight of each class on the left.
     type Scratch = Vec<i64>;
     const WEIGHTED: bool = T::WEIGHTED;
@@ -208,13 +209,14 @@ impl<T: ClassSample> Criterion for Classes<T> {
         values.extend(node.shares());
     }
 
-    fn step(&self, node: &Node, item: T) -> T::Step {
+    fn step(&self, node: &Node, item: T, _: impl FnOnce() -> usize) -> T::Step {
         T::Step::new(item.y(), node.grid.put(item.weight()))
     }
 
     fn sweep<P: Steps<Step = T::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Node,
+        (): &(),
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,

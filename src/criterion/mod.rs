@@ -6,13 +6,15 @@
 
 pub(crate) mod classes;
 pub(crate) mod fixed_point;
+pub(crate) mod poisson;
+pub(crate) mod quantile;
 pub(crate) mod squared;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::fixed_point::Grid;
 use crate::split::{Contest, Cut, partition_point};
-use crate::steps::{Orders, Steps};
+use crate::steps::{Orders, Steps, TABLE};
 
 /// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
 pub(crate) trait Criterion: Sync {
@@ -22,6 +24,8 @@ pub(crate) trait Criterion: Sync {
     type Step: Copy + Default + Send + Sync;
     /// What a node's sweeps and its statistics need to know of its targets.
     type Node: Send + Sync;
+    /// What the steps of a node refer to, if they say not all themselves.
+    type Table: Default + Send + Sync;
     /// Buffers of a sweep, reused from feature to feature.
     type Scratch: Default + Send;
     /// Whether rows have weights of their own.
@@ -29,11 +33,14 @@ pub(crate) trait Criterion: Sync {
     /// Whether the loss is a squared error of unweighted numbers.
     const IS_SQUARED_ERROR: bool = false;
 
-    /// Describes the targets of a node. The answer must not depend on their order by more than rounding of reported
+    /// Whether what counts of a row is its rank among the node's targets. Then a column of rows in the order of their targets is kept up.
+    const ORDERED: bool = false;
+
+    /// Describes the targets of a node, which are in ascending order if that counts. The answer must not depend on their order by more than rounding of reported
     /// statistics; sums that decide between splits must not depend on it at all.
     fn describe(&self, items: &[Self::Item]) -> Self::Node;
 
-    /// True if all targets are equal: there is nothing to gain.
+    /// True if all targets are equal, or no cut is allowed whatever the features: there is nothing to gain.
     fn is_pure(&self, node: &Self::Node) -> bool;
 
     fn rows(&self, node: &Self::Node) -> usize;
@@ -49,13 +56,22 @@ pub(crate) trait Criterion: Sync {
     /// Appends the `n_values` numbers that this node predicts.
     fn write_value(&self, node: &Self::Node, values: &mut Vec<f64>);
 
-    /// What this row adds to the node's sums.
-    fn step(&self, node: &Self::Node, item: Self::Item) -> Self::Step;
+    /// Makes the table of a node. Targets are in ascending order if that counts.
+    fn tabulate(&self, _node: &Self::Node, _items: &[Self::Item], _table: &mut Self::Table) {}
+
+    /// The row's rank among all targets of the fit, where order counts.
+    fn ticket(_item: Self::Item) -> usize {
+        unreachable!("order does not count")
+    }
+
+    /// What this row adds to the node's sums; `rank` is its rank among the node's targets, where order counts.
+    fn step(&self, node: &Self::Node, item: Self::Item, rank: impl FnOnce() -> usize) -> Self::Step;
 
     /// Offers the cuts of the rows, in the order of `steps`, that could win the contest; gains are in units of the node.
     fn sweep<P: Steps<Step = Self::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Self::Node,
+        table: &Self::Table,
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,
@@ -72,14 +88,12 @@ pub(crate) trait Criterion: Sync {
         unreachable!("only squared errors are told by mean and variance")
     }
 
-    /// Writes for each order an upper bound on its gains, missing values left aside, where that costs less than sweeping
-    /// them all. `items` are the targets by the orders' row numbers.
+    /// Writes for each feature an upper bound on its gains, missing values left aside, where that costs less than sweeping them all.
     fn bound(
         &self,
         _node: &Self::Node,
-        _items: &[Self::Item],
-        _orders: Orders<'_>,
-        _min_rows: usize,
+        _table: &Self::Table,
+        _rows: &SmallNode<'_, Self>,
         _scratch: &mut Self::Scratch,
         _bounds: &mut Vec<f64>,
     ) -> Outlook {
@@ -93,14 +107,25 @@ pub(crate) trait Criterion: Sync {
     fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
 }
 
+/// The rows of a node of a subtree in the order of every feature, and what is known of each row by its number.
+pub(crate) struct SmallNode<'a, C: Criterion + ?Sized> {
+    pub orders: Orders<'a>,
+    pub n_features: usize,
+    pub items: &'a [C::Item],
+    /// Only where the order of targets counts.
+    pub steps: &'a [C::Step; TABLE],
+    /// Least number of rows on either side of a cut.
+    pub min_rows: usize,
+}
+
 /// What can be said of a node's cuts before any order is swept.
 pub(crate) enum Outlook {
     Unknown,
-    /// The gains of each order are bounded.
+    /// The gains of each feature are bounded.
     Bounded,
     /// And this cut, if it parts different values, is the winner.
     Clear {
-        order: usize,
+        feature: usize,
         n_left: usize,
     },
 }

@@ -17,9 +17,9 @@ mod sweep;
 
 use self::sweep::{LARGE, Screen, Sweep};
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Outlook, Sample, Weighted};
+use super::{Criterion, Cuts, Outlook, Sample, SmallNode, Weighted};
 use crate::split::Contest;
-use crate::steps::{Orders, Steps};
+use crate::steps::Steps;
 
 /// Up to this many rows of weight one, products of two sums stay below 2^63: rows² · 2^51.
 const FITS_64_BITS: usize = 45;
@@ -268,6 +268,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
     type Step = T::Step;
     type Node = Node;
+    type Table = ();
     type Scratch = Scratch;
     const WEIGHTED: bool = T::WEIGHTED;
     const IS_SQUARED_ERROR: bool = !T::WEIGHTED;
@@ -317,7 +318,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     }
 
     #[inline(always)]
-    fn step(&self, node: &Node, item: T) -> T::Step {
+    fn step(&self, node: &Node, item: T, _: impl FnOnce() -> usize) -> T::Step {
         let scale = Scale { lowest: node.lowest, values: node.values, weights: node.weights };
         T::Step::new(scale.put(item))
     }
@@ -325,6 +326,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     fn sweep<P: Steps<Step = T::Step>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Node,
+        (): &(),
         steps: &P,
         cuts: &Cuts<F>,
         contest: &mut O,
@@ -358,17 +360,16 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     fn bound(
         &self,
         node: &Node,
-        items: &[T],
-        orders: Orders<'_>,
-        min_rows: usize,
+        (): &(),
+        rows: &SmallNode<'_, Self>,
         scratch: &mut Scratch,
         bounds: &mut Vec<f64>,
     ) -> Outlook {
         if T::WEIGHTED || node.rows >= LARGE {
             return Outlook::Unknown;
         }
-        match scratch.bounds.bound(node, items, orders, min_rows, bounds) {
-            Some((order, n_left)) => Outlook::Clear { order, n_left },
+        match scratch.bounds.bound(node, rows.items, rows.orders, rows.min_rows, bounds) {
+            Some((feature, n_left)) => Outlook::Clear { feature, n_left },
             None => Outlook::Bounded,
         }
     }

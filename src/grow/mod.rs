@@ -9,6 +9,7 @@ mod subtree;
 mod tiny;
 mod top;
 
+use crate::columns::{Column, Columns};
 use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix, Rows};
 use crate::error::Result;
@@ -27,17 +28,29 @@ pub(crate) struct Fit<'a, X, C> {
     pub units: Units,
 }
 
-/// What a target and a weight of one stand for: powers of two, so that scaling back is exact.
+/// What a target, an impurity and a weight of one stand for: powers of two, so that scaling back is exact.
 #[derive(Clone, Copy)]
 pub(crate) struct Units {
     pub target: f64,
+    pub impurity: f64,
     pub weight: f64,
 }
 
-/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part.
-pub(crate) fn grow<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, rows: &Rows, items: Vec<C::Item>) -> Result<Tree> {
-    let columns = presort(fit.x, rows, &items, fit.team);
-    let root = fit.criterion.describe(&rows.pick(items));
+/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part, and `targets` are those that do in
+/// ascending order, for criteria where that counts.
+pub(crate) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    rows: &Rows,
+    items: Vec<C::Item>,
+    targets: Column<C::Item>,
+) -> Result<Tree> {
+    let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
+    let root = if C::ORDERED {
+        drop(items);
+        fit.criterion.describe(&columns.targets.items)
+    } else {
+        fit.criterion.describe(&rows.pick(items))
+    };
     top::grow(fit, columns, root)
 }
 

@@ -76,7 +76,7 @@ impl Sprout {
             *value *= units.target;
         }
         for impurity in impurity {
-            *impurity *= units.target * units.target;
+            *impurity *= units.impurity;
         }
         for weight in weight.iter_mut().flatten() {
             *weight *= units.weight;

@@ -18,7 +18,7 @@ use super::Fit;
 use super::sprout::Sprout;
 use super::tiny::{Cells, Plot, Tiny};
 use crate::columns::Columns;
-use crate::criterion::{Criterion, Outlook};
+use crate::criterion::{Criterion, Outlook, SmallNode};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -49,6 +49,8 @@ pub(super) struct Workspace<X, C: Criterion> {
     /// Of the rows of the node that is being divided: whether each goes left.
     sides: Box<[bool; TABLE]>,
     sweep: C::Scratch,
+    /// Of the node that is being searched.
+    table: C::Table,
     search: Search,
     tiny: Tiny,
     /// Targets of a child.
@@ -88,6 +90,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             steps: table(),
             sides: table(),
             sweep: C::Scratch::default(),
+            table: C::Table::default(),
             search: Search { bounds: Vec::new(), findings: Vec::new(), contest: Tournament::new() },
             tiny: Tiny::new(rules.min_rows_leaf),
             child: Vec::new(),
@@ -146,7 +149,8 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         local_ids: &[AtomicU16],
     ) {
         self.n_rows = range.len();
-        let first = columns.columns[0].range(range.clone());
+        // Where the order of targets counts, rows are numbered in that order.
+        let first = if C::ORDERED { &columns.targets } else { &columns.columns[0] }.range(range.clone());
         for (local, &row) in first.rows.iter().enumerate() {
             local_ids[row as usize].store(local as u16, Ordering::Relaxed);
         }
@@ -155,7 +159,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         self.right.resize(self.n_rows, 0);
         self.copy_cells(fit.x, first.rows);
         self.buffers[0].clear();
-        for column in &columns.columns {
+        for column in columns.columns.iter().chain(C::ORDERED.then_some(&columns.targets)) {
             let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
             self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
         }
@@ -178,30 +182,41 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
 
     fn search(&mut self, fit: &Fit<'_, X, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
         let node = &task.node;
-        let Self { n_rows, cells, items, buffers, steps, sweep, search, .. } = self;
+        let Self { n_rows, cells, items, buffers, steps, sweep, table, search, child, .. } = self;
         let len = fit.criterion.rows(node);
         let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
-        let outlook = fit.criterion.bound(node, items, orders, fit.rules.min_rows_leaf, sweep, &mut search.bounds);
-        if let Outlook::Clear { order, n_left } = outlook
+        let n_features = fit.x.n_columns();
+        let key = orders.of(if C::ORDERED { n_features } else { 0 });
+        let fill_steps = |steps: &mut [C::Step; TABLE]| {
+            for (rank, &row) in key.iter().enumerate() {
+                steps[row as usize] = fit.criterion.step(node, items[row as usize], || rank);
+            }
+        };
+        if C::ORDERED {
+            fill_steps(steps);
+            child.clear();
+            child.extend(key.iter().map(|&row| items[row as usize]));
+            fit.criterion.tabulate(node, child, table);
+        }
+        let rows = SmallNode { orders, n_features, items, steps, min_rows: fit.rules.min_rows_leaf };
+        let outlook = fit.criterion.bound(node, table, &rows, sweep, &mut search.bounds);
+        if let Outlook::Clear { feature, n_left } = outlook
             && !columns.has_missing.contains(&true)
             && fit.rules.count_rows_alone()
         {
-            let value = |place: usize| cells[order * *n_rows + orders.of(order)[place] as usize];
+            let value = |place: usize| cells[feature * *n_rows + orders.of(feature)[place] as usize];
             if value(n_left - 1) != value(n_left) {
-                return Some(Split {
-                    feature: order,
-                    gain: search.bounds[order],
-                    cut: Cut { n_left, missing_left: false },
-                });
+                let cut = Cut { n_left, missing_left: false };
+                return Some(Split { feature, gain: search.bounds[feature], cut });
             }
         }
         let bounded = !matches!(outlook, Outlook::Unknown);
         if !bounded {
-            for &row in orders.of(0) {
-                steps[row as usize] = fit.criterion.step(node, items[row as usize]);
+            if !C::ORDERED {
+                fill_steps(steps);
             }
             search.bounds.clear();
-            search.bounds.resize(fit.x.n_columns(), f64::INFINITY);
+            search.bounds.resize(n_features, f64::INFINITY);
         }
         for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
             // With missing values on the left it may gain more.
@@ -212,12 +227,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
                 let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
                 let value = |place: usize| cells[rows[place] as usize];
                 let has_missing = columns.has_missing[feature];
-                if bounded {
-                    let steps = &Indexed { rows, items, step: |item| fit.criterion.step(node, item) };
-                    scan(fit.criterion, node, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                if bounded && !C::ORDERED {
+                    let steps = &Indexed { rows, items, step: |item| fit.criterion.step(node, item, || 0) };
+                    scan(fit.criterion, node, table, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
                 } else {
                     let steps = &LookedUp { rows, table: steps };
-                    scan(fit.criterion, node, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                    scan(fit.criterion, node, table, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
                 }
             })
             .filter(|split| fit.is_worthwhile(node, split))
@@ -278,6 +293,11 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let cells = &self.cells[split.feature * self.n_rows..];
         let value = |place: usize| cells[rows[place] as usize].to_f64();
         let division = Division::new(split, len, columns.has_missing[split.feature], value);
+        if C::ORDERED {
+            self.mark_sides(task, &division);
+            let children = self.part_targets(fit, task, &division);
+            return (division, children);
+        }
         let children = division.sides(rows).map(|parts| {
             self.child.clear();
             self.child.extend(parts.into_iter().flatten().map(|&row| self.items[row as usize]));
@@ -286,11 +306,38 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         (division, children)
     }
 
+    /// Notes on which side each of the node's rows is.
+    fn mark_sides(&mut self, task: &Task<C::Node>, division: &Division) {
+        let rows = &self.buffers[task.buffer][division.feature * self.n_rows + task.start..][..division.len];
+        for (parts, is_left) in division.sides(rows).into_iter().zip([true, false]) {
+            parts.into_iter().flatten().for_each(|&row| self.sides[row as usize] = is_left);
+        }
+    }
+
+    /// Partitions the column of targets and describes the children from it.
+    fn part_targets(&mut self, fit: &Fit<'_, X, C>, task: &Task<C::Node>, division: &Division) -> [C::Node; 2] {
+        let start = fit.x.n_columns() * self.n_rows + task.start;
+        let range = start..start + division.len;
+        let [first, second] = &mut self.buffers;
+        let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
+        partition_rows(&from[range.clone()], &self.sides, &mut to[range.clone()], &mut self.right);
+        let (left, right) = to[range].split_at(division.n_left());
+        [left, right].map(|rows| {
+            self.child.clear();
+            self.child.extend(rows.iter().map(|&row| self.items[row as usize]));
+            fit.criterion.describe(&self.child)
+        })
+    }
+
     /// Partitions the node's range into the other buffer, as far as the children need it.
     fn partition(&mut self, task: &Task<C::Node>, division: &Division, keep: [Keep; 2]) {
         let [left, right] = keep;
         if left == Keep::Nothing && right == Keep::Nothing {
             return;
+        }
+        let needs_sides = left == Keep::All || right == Keep::All;
+        if needs_sides && !C::ORDERED {
+            self.mark_sides(task, division);
         }
         let [first, second] = &mut self.buffers;
         let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
@@ -298,20 +345,17 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let start = column * self.n_rows + task.start;
             start..start + division.len
         };
-        let winner = &from[range(division.feature)];
-        let sides = division.sides(winner);
         let mut place = range(division.feature).start;
-        for rows in sides.into_iter().flatten() {
+        for rows in division.sides(&from[range(division.feature)]).into_iter().flatten() {
             to[place..place + rows.len()].copy_from_slice(rows);
             place += rows.len();
         }
-        if left != Keep::All && right != Keep::All {
+        if !needs_sides {
             return;
         }
-        for (parts, is_left) in sides.into_iter().zip([true, false]) {
-            parts.into_iter().flatten().for_each(|&row| self.sides[row as usize] = is_left);
-        }
-        for column in (0..from.len() / self.n_rows).filter(|&column| column != division.feature) {
+        for column in
+            (0..from.len() / self.n_rows - usize::from(C::ORDERED)).filter(|&column| column != division.feature)
+        {
             let (from, to) = (&from[range(column)], &mut to[range(column)]);
             match keep {
                 [Keep::All, Keep::All] => partition_rows(from, &self.sides, to, &mut self.right),

@@ -160,8 +160,8 @@ impl Tiny {
                     sprout.push_summary(plot.fit.criterion, 1, self.targets[open.rows[0] as usize % MAX_ROWS], 0.0);
                 }
                 2 => self.grow_pair(plot, &open, sprout),
-                ..=4 => self.grow_node::<4, X, C>(plot, &open, sprout),
-                ..=8 => self.grow_node::<8, X, C>(plot, &open, sprout),
+                3..=4 => self.grow_node::<4, X, C>(plot, &open, sprout),
+                5..=8 => self.grow_node::<8, X, C>(plot, &open, sprout),
                 _ => self.grow_node::<MAX_ROWS, X, C>(plot, &open, sprout),
             }
         }
@@ -277,7 +277,7 @@ impl Tiny {
         }
         let top = self.highest.iter().fold(0.0, |top: f64, &highest| if highest > top { highest } else { top });
         let close = top * (1.0 - CLOSE);
-        if close * open.len as f64 >= loss * LEAST_SHARE
+        if close * f64::from(open.len) >= loss * LEAST_SHARE
             && let Some(winner) = self.first_of_twins::<N, X, C>(plot, open, close)
         {
             return Some(winner);

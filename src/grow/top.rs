@@ -4,7 +4,7 @@
 //! the column to a spare one, which then take each other's place), then scans the level's nodes. A column is thus read and
 //! written once a level, by one thread. Nodes that have become small are handed to `subtree.rs` while their ranges stand.
 
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
 use super::sprout::{Piece, Sprout, join};
@@ -25,6 +25,24 @@ struct Open<C: Criterion> {
     id: usize,
     start: usize,
     node: C::Node,
+    table: C::Table,
+}
+
+/// Of each row, by its ticket: its rank among its node's targets. Rows of different nodes lie side by side and are
+/// written by different threads; relaxed stores cost what plain ones do.
+struct Ranks(Vec<AtomicU32>);
+
+impl Ranks {
+    /// Numbers a node's rows, which are in the order of their targets.
+    fn number<C: Criterion>(&self, items: &[C::Item]) {
+        if C::ORDERED {
+            (0..).zip(items).for_each(|(rank, &item)| self.0[C::ticket(item)].store(rank, Ordering::Relaxed));
+        }
+    }
+
+    fn of<C: Criterion>(&self, item: C::Item) -> usize {
+        self.0[C::ticket(item)].load(Ordering::Relaxed) as usize
+    }
 }
 
 impl<C: Criterion> Open<C> {
@@ -35,16 +53,20 @@ impl<C: Criterion> Open<C> {
         feature: usize,
         column: &Column<C::Item>,
         has_missing: bool,
+        ranks: &Ranks,
         contest: &mut Tournament,
         scratch: &mut C::Scratch,
     ) {
         let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
         let feature = Feature {
-            steps: &Carried { items: stretch.items, step: |item| fit.criterion.step(&self.node, item) },
+            steps: &Carried {
+                items: stretch.items,
+                step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
+            },
             value: |place| fit.x.get(stretch.rows[place] as usize, feature),
             has_missing,
         };
-        scan(fit.criterion, &self.node, &feature, fit.rules, contest, scratch);
+        scan(fit.criterion, &self.node, &self.table, &feature, fit.rules, contest, scratch);
     }
 }
 
@@ -90,6 +112,11 @@ impl Sides {
         self.bytes[row as usize].store(is_left, Ordering::Relaxed);
     }
 
+    /// What was just set by the same thread.
+    fn get(&self, row: u32) -> bool {
+        self.bytes[row as usize].load(Ordering::Relaxed)
+    }
+
     /// Makes what was set since the last time readable.
     fn publish(&mut self) {
         for (word, bytes) in self.bits.iter_mut().zip(self.bytes.as_chunks_mut::<64>().0) {
@@ -131,7 +158,12 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     let mut hands: Vec<Hand<C>> = (0..fit.team.threads()).map(hand).collect();
     let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new(fit.rules)).collect();
 
-    let mut level = vec![Open { id: crown.push(fit, &root), start: 0, node: root }];
+    let ranks = Ranks((0..columns.targets.rows.len()).map(|rank| AtomicU32::new(rank as u32)).collect());
+    let mut spare_targets = Column::with_len(columns.targets.rows.len());
+
+    let mut table = C::Table::default();
+    fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
+    let mut level = vec![Open { id: crown.push(fit, &root), start: 0, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
     for depth in 0.. {
         level.retain(|open| !fit.is_leaf(&open.node, depth));
@@ -140,12 +172,16 @@ pub(super) fn grow<X: Cell, C: Criterion>(
         }
         let (subtrees, open): (Vec<_>, Vec<_>) =
             level.into_iter().partition(|open| fit.criterion.rows(&open.node) <= small);
-        let findings = search_level(fit, &mut columns, &partings, &sides, &open, &mut hands);
+        let findings = search_level(fit, &mut columns, &partings, &sides, &ranks, &open, &mut hands);
         grow_subtrees(fit, &columns, subtrees, depth, &local_ids, &mut workspaces, &mut crown);
-        (level, partings) = divide(fit, &columns, open, &findings, &sides, &mut hands[0], &mut crown);
+        partings = decide_level(fit, &columns, &open, &findings, &ranks, &mut hands[0]);
+        if C::ORDERED {
+            part_targets(fit, &mut columns, &mut spare_targets, &partings, &sides);
+        }
+        level = divide(fit, &columns, &partings, &sides, &ranks, &mut crown);
         sides.publish();
     }
-    drop((columns, hands, workspaces, sides, local_ids));
+    drop((columns, spare_targets, ranks, hands, workspaces, sides, local_ids));
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
     }
@@ -158,6 +194,7 @@ fn search_level<X: Cell, C: Criterion>(
     columns: &mut Columns<C::Item>,
     partings: &[Parting],
     sides: &Sides,
+    ranks: &Ranks,
     open: &[Open<C>],
     hands: &mut [Hand<C>],
 ) -> Vec<Vec<Option<Found>>> {
@@ -179,7 +216,7 @@ fn search_level<X: Cell, C: Criterion>(
                 return None;
             }
             hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-            open.scan(fit, feature, column, has_missing[feature], &mut hand.contest, &mut hand.sweep);
+            open.scan(fit, feature, column, has_missing[feature], ranks, &mut hand.contest, &mut hand.sweep);
             let found = hand.contest.found()?;
             incumbent.raise(found.top);
             Some(found)
@@ -232,64 +269,121 @@ fn grow_subtrees<X: Cell, C: Criterion>(
     }
 }
 
-/// Decides the split of each open node, describes the children, and notes on which side each row is.
-fn divide<X: Cell, C: Criterion>(
+/// Decides the split of each open node.
+fn decide_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, X, C>,
     columns: &Columns<C::Item>,
-    open: Vec<Open<C>>,
+    open: &[Open<C>],
     findings: &[Vec<Option<Found>>],
-    sides: &Sides,
+    ranks: &Ranks,
     hand: &mut Hand<C>,
-    crown: &mut Crown,
-) -> (Vec<Open<C>>, Vec<Parting>) {
+) -> Vec<Parting> {
     let mut partings = Vec::new();
-    for (k, open) in open.into_iter().enumerate() {
+    for (k, open) in open.iter().enumerate() {
         let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
         let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
             let Hand { contest, sweep, .. } = hand;
             contest.restart_from(least);
-            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], contest, sweep);
+            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], ranks, contest, sweep);
             contest.found().map(|found| found.cut)
         });
-        let Open { id, start, node } = open;
+        let &Open { id, start, ref node, .. } = open;
         if let Some(split) = split
-            && fit.is_worthwhile(&node, &split)
+            && fit.is_worthwhile(node, &split)
         {
-            let len = fit.criterion.rows(&node);
+            let len = fit.criterion.rows(node);
             let rows = &columns.columns[split.feature].rows[start..start + len];
             let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
             let division = Division::new(&split, len, columns.has_missing[split.feature], value);
             partings.push(Parting { id, start, division });
         }
     }
-    // Two tasks a parting, the left child and the right one.
-    let mut children: Vec<(usize, bool, Option<C::Node>)> =
-        (0..2 * partings.len()).map(|k| (k / 2, k % 2 == 0, None)).collect();
-    fit.team.each(&mut children, &mut vec![Vec::new(); fit.team.threads()], |buffer, (parting, is_left, node)| {
-        let Parting { start, division, .. } = &partings[*parting];
-        let stretch = columns.columns[division.feature].range(*start..start + division.len);
-        let right = division.right();
-        let (items, rows) = if *is_left {
-            let rows = [&stretch.rows[..right.start], &stretch.rows[right.end..]];
-            (division.left_items(stretch.items, buffer), rows)
-        } else {
-            (&stretch.items[right.clone()], [&stretch.rows[right], &[]])
-        };
-        rows.into_iter().flatten().for_each(|&row| sides.set(row, *is_left));
-        *node = Some(fit.criterion.describe(items));
+    partings
+}
+
+/// Carries the partings out in the column of targets at once: the children are described from it.
+fn part_targets<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    columns: &mut Columns<C::Item>,
+    spare: &mut Column<C::Item>,
+    partings: &[Parting],
+    sides: &Sides,
+) {
+    let Columns { columns, targets, .. } = columns;
+    // The partings' ranges ascend, so the spare column falls into their parts.
+    let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
+    let mut work = Vec::with_capacity(partings.len());
+    for parting in partings {
+        let (skip, len) = (parting.start - end, parting.division.len);
+        end = parting.start + len;
+        let mine = rows.split_at_mut(skip).1.split_at_mut(len);
+        let mine_items = items.split_at_mut(skip).1.split_at_mut(len);
+        (rows, items) = (mine.1, mine_items.1);
+        work.push((parting, mine.0, mine_items.0));
+    }
+    fit.team.each(&mut work, &mut vec![(); fit.team.threads()], |(), (parting, rows, items)| {
+        let Parting { start, division, .. } = parting;
+        let range = *start..start + division.len;
+        let winner = &columns[division.feature].rows[range.clone()];
+        for (parts, is_left) in division.sides(winner).into_iter().zip([true, false]) {
+            parts.into_iter().flatten().for_each(|&row| sides.set(row, is_left));
+        }
+        partition(targets.range(range), |row| sides.get(row), division.n_left(), rows, items);
     });
+    std::mem::swap(targets, spare);
+}
+
+/// Describes the children of each parting and notes on which side each row is.
+fn divide<X: Cell, C: Criterion>(
+    fit: &Fit<'_, X, C>,
+    columns: &Columns<C::Item>,
+    partings: &[Parting],
+    sides: &Sides,
+    ranks: &Ranks,
+    crown: &mut Crown,
+) -> Vec<Open<C>> {
+    // Two tasks a parting, the left child and the right one.
+    let mut children: Vec<_> =
+        (0..2 * partings.len()).map(|k| (k / 2, k % 2 == 0, None, C::Table::default())).collect();
+    fit.team.each(
+        &mut children,
+        &mut vec![Vec::new(); fit.team.threads()],
+        |buffer, (parting, is_left, node, table)| {
+            let Parting { start, division, .. } = &partings[*parting];
+            if C::ORDERED {
+                let (from, to) = if *is_left { (0, division.n_left()) } else { (division.n_left(), division.len) };
+                let items = &columns.targets.items[start + from..start + to];
+                let described = fit.criterion.describe(items);
+                fit.criterion.tabulate(&described, items, table);
+                ranks.number::<C>(items);
+                *node = Some(described);
+                return;
+            }
+            let stretch = columns.columns[division.feature].range(*start..start + division.len);
+            let [left, right] = division.sides(stretch.rows);
+            let (items, rows) = if *is_left {
+                (division.left_items(stretch.items, buffer), left)
+            } else {
+                (&stretch.items[division.right()], right)
+            };
+            rows.into_iter().flatten().for_each(|&row| sides.set(row, *is_left));
+            *node = Some(fit.criterion.describe(items));
+        },
+    );
 
     let mut level = Vec::with_capacity(children.len());
-    let mut nodes = children.into_iter().map(|(.., node)| node.expect("each child has been described"));
-    for Parting { id, start, division } in &partings {
-        let (left, right) = (nodes.next().expect("a left child"), nodes.next().expect("a right child"));
+    let mut children =
+        children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
+    for Parting { id, start, division } in partings {
+        let (left, left_table) = children.next().expect("a left child");
+        let (right, right_table) = children.next().expect("a right child");
         let test = fit.test(division, &left, &right);
         let ids = [crown.push(fit, &left), crown.push(fit, &right)];
         crown.fates[*id] = Fate::Inner(test, ids);
-        level.push(Open { id: ids[0], start: *start, node: left });
-        level.push(Open { id: ids[1], start: start + division.n_left(), node: right });
+        level.push(Open { id: ids[0], start: *start, node: left, table: left_table });
+        level.push(Open { id: ids[1], start: start + division.n_left(), node: right, table: right_table });
     }
-    (level, partings)
+    level
 }
 
 impl Crown {

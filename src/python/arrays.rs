@@ -1,8 +1,13 @@
 //! numpy arrays → views of the core, without copies.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
-use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::ndarray::{Dimension, IntoDimension};
+use numpy::{
+    Element, PyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -27,6 +32,15 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Table<'py> {
             Err(_) => Err(PyTypeError::new_err("X must be a two-dimensional numpy array of float32 or float64")),
         }
     }
+}
+
+/// Whether this is a numpy array (not of a class derived from it) that can be read as a matrix of so many columns.
+pub(super) fn is_plain_table(object: &Bound<'_, PyAny>, n_columns: usize) -> bool {
+    let Ok(array) = object.cast_exact::<PyUntypedArray>() else { return false };
+    (object.cast::<PyArray2<f32>>().is_ok() || object.cast::<PyArray2<f64>>().is_ok())
+        && array.shape()[0] > 0
+        && array.shape()[1] == n_columns
+        && array.is_aligned()
 }
 
 /// Calls `$body` with `$x` bound to the matrix, whatever its cells are.
@@ -75,4 +89,21 @@ pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) 
         Ok(slice) => Cow::Borrowed(slice),
         Err(_) => Cow::Owned(array.as_array().to_vec()),
     }
+}
+
+/// A new array that `write` fills. Its memory is numpy's, who knows how to get large pieces in large pages.
+pub(super) fn filled<T: Element + Copy, const N: usize, D: Dimension>(
+    py: Python<'_>,
+    shape: [usize; N],
+    write: impl FnOnce(&mut [MaybeUninit<T>]) -> PyResult<()>,
+) -> PyResult<Bound<'_, PyArray<T, D>>>
+where
+    [usize; N]: IntoDimension<Dim = D>,
+{
+    // SAFETY: the places of a new array are next to each other, and nobody has it before all of them are written: if that
+    // fails, it is dropped. Numbers need not be dropped.
+    let array = unsafe { PyArray::<T, D>::new(py, shape, false) };
+    // SAFETY: as above; any bytes will do for places that are still to be written.
+    write(unsafe { std::slice::from_raw_parts_mut(array.data().cast(), array.len()) })?;
+    Ok(array)
 }

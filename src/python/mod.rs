@@ -3,6 +3,7 @@
 mod arrays;
 mod error;
 mod fit;
+mod median;
 mod settings;
 mod tree;
 
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::fit::{available_threads, fit_classifier, fit_regressor};
+    #[pymodule_export]
+    use super::median::{PyRunningMedian, running_median};
     #[pymodule_export]
     use super::tree::PyTree;
 

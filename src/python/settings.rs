@@ -3,6 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::leaf_value::LeafValue;
 use crate::params::{Loss, Size};
 
 /// A setting that was given by keyword and has not been looked at yet.
@@ -43,6 +44,32 @@ pub(super) fn size(name: &str, given: &Given<'_>) -> PyResult<Size> {
 
 pub(super) fn number(name: &str, given: &Given<'_>) -> PyResult<f64> {
     given.extract().or_else(|_| refuse(name, "a number", given))
+}
+
+/// What a leaf is to predict.
+pub(super) enum LeafSetting<'a, 'py> {
+    /// The criterion's own value.
+    Own,
+    Known(LeafValue),
+    Callable(&'a Given<'py>),
+}
+
+pub(super) fn leaf_value<'a, 'py>(given: &'a Given<'py>) -> PyResult<LeafSetting<'a, 'py>> {
+    match given.extract::<String>().as_deref() {
+        Ok("mean") => Ok(LeafSetting::Known(LeafValue::Mean)),
+        Ok("median") => Ok(LeafSetting::Known(LeafValue::Median)),
+        Err(_) if given.is_none() => Ok(LeafSetting::Own),
+        Err(_) if given.is_callable() => Ok(LeafSetting::Callable(given)),
+        _ => refuse("leaf_value", "None, \"mean\", \"median\" or a callable", given),
+    }
+}
+
+/// What a callable for the leaves has returned: one number.
+pub(super) fn returned_number(value: &Given<'_>) -> PyResult<f64> {
+    match value.extract() {
+        Ok(number) if value.len().is_err() => Ok(number),
+        _ => refuse("leaf_value", "a callable that returns one number", value),
+    }
 }
 
 /// The loss of this name among those that go with the target.

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonl
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::arrays::{Table, vector, with_matrix};
+use super::arrays::{Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
 use super::settings;
 use crate::tree::{Arrays, Tree};
@@ -124,10 +124,31 @@ impl PyTree {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let n_jobs = jobs(n_jobs)?;
         with_matrix!(X, |x| {
-            let mut values = vec![0.0; x.n_rows() * self.0.n_values()];
-            without_interpreter(py, |go_on| self.0.predict_into(x, n_jobs, &mut values, go_on))?;
-            values.into_pyarray(py).reshape([x.n_rows(), self.0.n_values()])
+            filled(py, [x.n_rows(), self.0.n_values()], |out| {
+                without_interpreter(py, |go_on| self.0.predict_into(out, x, n_jobs, go_on))
+            })
         })
+    }
+
+    /// Column of the largest value of the leaf of each row, the first of equal ones.
+    #[pyo3(signature = (X, n_jobs=None))]
+    fn predict_class<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let n_jobs = jobs(n_jobs)?;
+        with_matrix!(X, |x| {
+            filled(py, [x.n_rows()], |out| {
+                without_interpreter(py, |go_on| self.0.predict_class_into(out, x, n_jobs, go_on))
+            })
+        })
+    }
+
+    /// Whether ``X`` is a plain array that can be predicted as it is.
+    fn reads(&self, X: &Bound<'_, PyAny>) -> bool {
+        is_plain_table(X, self.0.n_features())
     }
 
     /// Node id of the leaf of each row.
@@ -140,9 +161,7 @@ impl PyTree {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let n_jobs = jobs(n_jobs)?;
         with_matrix!(X, |x| {
-            let mut leaves = vec![0; x.n_rows()];
-            without_interpreter(py, |go_on| self.0.apply_into(x, n_jobs, &mut leaves, go_on))?;
-            Ok(leaves.into_pyarray(py))
+            filled(py, [x.n_rows()], |out| without_interpreter(py, |go_on| self.0.apply_into(out, x, n_jobs, go_on)))
         })
     }
 
@@ -163,6 +182,13 @@ impl PyTree {
     #[pyo3(signature = (normalize=true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
         self.0.feature_importances(normalize).into_pyarray(py)
+    }
+
+    /// Prices of a leaf at which pruning makes smaller trees, and their losses.
+    #[allow(clippy::type_complexity)] // A pair of arrays.
+    fn pruning_path<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let path = without_interpreter(py, |_| Ok(self.0.pruning_path()))?;
+        Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 
     fn __repr__(&self) -> String {

@@ -8,6 +8,17 @@ pub type Row = (f64, f64);
 pub enum Definition {
     /// Squared deviations from the mean.
     SquaredError,
+    /// Absolute deviations from the median.
+    AbsoluteError,
+    /// Pinball loss at the level `below / whole`.
+    Quantile {
+        /// Share of the weight that is below.
+        below: u32,
+        /// The whole.
+        whole: u32,
+    },
+    /// Half the Poisson deviance from the mean; infinite for targets that are all 0.
+    Poisson,
     /// Gini impurity.
     Gini,
     /// Entropy in bits.
@@ -26,31 +37,56 @@ impl Definition {
                 let rest: f64 = deviations().map(|(d, weight)| weight * d).sum();
                 squares - rest * rest / weight
             }
-            _ => self.loss_of_classes(&class_weights(rows)),
+            Self::AbsoluteError | Self::Quantile { .. } => self.loss_around(self.quantile(rows), rows),
+            Self::Poisson => {
+                let (above, weight) = (mean_above_lowest(rows), total_weight(rows));
+                let mean = lowest(rows) + above;
+                let deviances = above_lowest(rows).map(|(y, weight)| weight * deviance((y - above) / mean));
+                if mean * weight > 0.0 { mean * deviances.sum::<f64>() } else { f64::INFINITY }
+            }
+            Self::Gini | Self::Entropy => self.loss_of_classes(&class_weights(rows)),
         }
     }
 
-    /// Losses of the first row, the first two, the first three, and so on, in one pass (Welford's).
+    /// Losses of the first row, the first two, the first three, and so on, in one pass (Welford's) for the squared error and classes.
     pub fn running_losses(self, rows: impl Iterator<Item = Row>) -> Vec<f64> {
-        let (mut total, mut mean, mut squares, mut classes) = (0.0, 0.0, 0.0, Vec::new());
-        rows.map(|(y, weight)| {
-            if self != Self::SquaredError {
+        if matches!(self, Self::AbsoluteError | Self::Quantile { .. }) {
+            return self.running_losses_around_quantiles(&rows.collect::<Vec<Row>>());
+        }
+        let (mut total, mut mean, mut loss, mut classes) = (0.0, 0.0, 0.0, Vec::new());
+        let rows: Vec<Row> = rows.collect();
+        // Means of a deviance, which has no offset to take off, are summed up above the lowest target.
+        let base = if self == Self::Poisson { lowest(&rows) } else { 0.0 };
+        let add = |(y, weight): Row| {
+            if matches!(self, Self::Gini | Self::Entropy) {
                 add_to_class(&mut classes, (y, weight));
                 return self.loss_of_classes(&classes);
             }
+            let (y, rest, before) = (y - base, total, mean);
             total += weight;
-            let before = y - mean;
-            mean += before * weight / total;
-            squares += weight * before * (y - mean);
-            squares
-        })
-        .collect()
+            mean += (y - before) * weight / total;
+            if self == Self::SquaredError {
+                loss += weight * (y - before) * (y - mean);
+                return loss;
+            }
+            let whole = base + mean;
+            if whole > 0.0 {
+                // What merging the rows before with this one adds; deviations from the mean add up to 0.
+                let deviation = (y - before) / whole;
+                let [old, new] = [-deviation * weight / total, deviation * rest / total];
+                loss += whole * (rest * deviance(old) + weight * deviance(new));
+            }
+            if whole > 0.0 { loss } else { f64::INFINITY }
+        };
+        rows.into_iter().map(add).collect()
     }
 
     /// What a leaf with these rows predicts.
     pub fn value(self, rows: &[Row], n_classes: usize) -> Vec<f64> {
-        if self == Self::SquaredError {
-            return vec![lowest(rows) + mean_above_lowest(rows)];
+        match self {
+            Self::SquaredError | Self::Poisson => return vec![lowest(rows) + mean_above_lowest(rows)],
+            Self::AbsoluteError | Self::Quantile { .. } => return vec![self.quantile(rows)],
+            Self::Gini | Self::Entropy => {}
         }
         let mut weights = class_weights(rows);
         weights.resize(n_classes, 0.0);
@@ -69,9 +105,78 @@ impl Definition {
         let most = rows.len() as f64 * heaviest(rows);
         match self {
             Self::SquaredError => most * range(rows).powi(2) * 2f64.powi(-48),
+            // A sum of distances, each of two roundings.
+            Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-48),
+            // The derivative is a logarithm of a ratio of means, up to 50 bits.
+            Self::Poisson => most * range(rows) * 2f64.powi(-44),
             Self::Gini => most * 2f64.powi(-47),
             Self::Entropy => most * 1e-12,
         }
+    }
+
+    /// What the rounding of a leaf's value, a number of 53 bits, may add to its impurity.
+    pub fn rounding(self, rows: &[Row]) -> f64 {
+        let rounding = lowest(rows).abs() * f64::EPSILON;
+        if matches!(self, Self::AbsoluteError | Self::Quantile { .. }) { rounding } else { rounding.powi(2) }
+    }
+
+    /// The level of the quantile, as a fraction.
+    fn level(self) -> (u32, u32) {
+        match self {
+            Self::Quantile { below, whole } => (below, whole),
+            _ => (1, 2),
+        }
+    }
+
+    /// The quantile of these rows.
+    fn quantile(self, rows: &[Row]) -> f64 {
+        let mut sorted = rows.to_vec();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.quantile_of_sorted(&sorted)
+    }
+
+    /// The midpoint of all values with at most their share of the weight strictly below and at most the rest strictly above.
+    /// Shares are met up to the rounding of the weights.
+    fn quantile_of_sorted(self, sorted: &[Row]) -> f64 {
+        let (below, whole) = self.level();
+        let total = total_weight(sorted);
+        let (share, slack) = (total * f64::from(below) / f64::from(whole), total * 1e-14);
+        let first = |enough: f64| {
+            let mut upto = 0.0;
+            let reaches = |row: &&Row| {
+                upto += row.1;
+                upto >= enough
+            };
+            sorted.iter().find(reaches).map_or(f64::NAN, |row| row.0)
+        };
+        f64::midpoint(first(share - slack), first(share + slack))
+    }
+
+    fn loss_around(self, m: f64, rows: &[Row]) -> f64 {
+        let (below, whole) = self.level();
+        // The absolute error is both costs of the median together.
+        let unit = if self == Self::AbsoluteError { 1.0 } else { 1.0 / f64::from(whole) };
+        let cost = |y: f64| if y > m { f64::from(below) * (y - m) } else { f64::from(whole - below) * (m - y) };
+        rows.iter().map(|&(y, weight)| weight * cost(y) * unit).sum()
+    }
+
+    /// By the definition for some rows, by the running median, which has tests of its own, for many.
+    fn running_losses_around_quantiles(self, rows: &[Row]) -> Vec<f64> {
+        if rows.len() <= 200 {
+            let mut sorted: Vec<Row> = Vec::new();
+            let insert = |&row: &Row| {
+                sorted.insert(sorted.partition_point(|other| other.0 <= row.0), row);
+                self.loss_around(self.quantile_of_sorted(&sorted), &sorted)
+            };
+            return rows.iter().map(insert).collect();
+        }
+        let (below, whole) = self.level();
+        let (y, weights): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();
+        let running = splitwood::running_median(&y, Some(&weights), f64::from(below) / f64::from(whole));
+        let losses = running.expect("sound rows").losses;
+        // At the level one half, the running median reports the absolute error.
+        let factor = if self != Self::AbsoluteError && 2 * below == whole { 0.5 } else { 1.0 };
+        losses.iter().map(|loss| loss * factor).collect()
     }
 
     /// Each class against the sum of the others, so that nothing cancels.
@@ -87,6 +192,17 @@ impl Definition {
             }
         };
         (0..weights.len()).map(loss).sum()
+    }
+}
+
+/// (1 + x) · ln(1 + x) − x: a row's part of the deviance whose target exceeds the mean by this share.
+fn deviance(x: f64) -> f64 {
+    if x.abs() < 1e-4 {
+        x * x * (0.5 - x / 6.0 + x * x / 12.0)
+    } else if x <= -1.0 {
+        1.0
+    } else {
+        (1.0 + x) * x.ln_1p() - x
     }
 }
 

@@ -154,6 +154,17 @@ impl Values {
     }
 }
 
+/// Counts and other targets that are not negative, at least one above 0, for each of the guide's cells.
+pub fn draw_counts(kind: Values, dice: &mut Dice, guide: &[f64]) -> Vec<f64> {
+    let zeros = [0.0, 0.3, 0.9][dice.below(3)];
+    let count = |y: f64, dice: &mut Dice| if dice.chance(zeros) { 0.0 } else { y.abs() };
+    let mut counts: Vec<f64> = kind.draw(dice, guide).into_iter().map(|y| count(y, dice)).collect();
+    if counts.iter().all(|&y| y == 0.0) {
+        counts[0] = 1.0;
+    }
+    counts
+}
+
 /// A class code for each of the guide's cells, which favours the last class where the guide is high.
 pub fn draw_classes(dice: &mut Dice, guide: &[f64], n_classes: usize) -> Vec<f64> {
     let code =

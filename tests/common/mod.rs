@@ -6,6 +6,7 @@ pub mod audit;
 pub mod definition;
 pub mod draw;
 pub mod table;
+pub mod ways;
 
 use splitwood::Tree;
 

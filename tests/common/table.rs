@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use splitwood::{Cell, Loss, Matrix, Params, Result, Size, Target, Tree, fit};
 
 use super::definition::{Definition, Row};
-use super::draw::{Cells, Dice, Values, Weights, draw_classes};
+use super::draw::{Cells, Dice, Values, Weights, draw_classes, draw_counts};
 
 /// X column by column, targets (class codes as numbers), weights, and the loss that goes with them.
 #[derive(Clone, Debug)]
@@ -61,6 +61,9 @@ impl Table {
     pub fn definition(&self) -> Definition {
         match self.loss {
             Loss::SquaredError => Definition::SquaredError,
+            Loss::AbsoluteError => Definition::AbsoluteError,
+            Loss::Quantile(level) => Definition::Quantile { below: (level * 20.0).round() as u32, whole: 20 },
+            Loss::Poisson => Definition::Poisson,
             Loss::Gini => Definition::Gini,
             Loss::Entropy => Definition::Entropy,
         }
@@ -93,7 +96,14 @@ impl Table {
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
     Values(Values),
-    Classes { n_classes: usize, loss: Loss },
+    /// For losses that depend on their order.
+    Ranks(Values, Loss),
+    /// Made of such values.
+    Counts(Values),
+    Classes {
+        n_classes: usize,
+        loss: Loss,
+    },
 }
 
 impl Aim {
@@ -103,7 +113,21 @@ impl Aim {
             n_classes,
             loss: if entropy { Loss::Entropy } else { Loss::Gini },
         });
-        prop_oneof![Values::any().prop_map(Self::Values), classes]
+        prop_oneof![
+            2 => Values::any().prop_map(Self::Values),
+            2 => Self::ranks(Values::any()),
+            1 => Values::any().prop_map(Self::Counts),
+            2 => classes,
+        ]
+    }
+
+    /// Medians, and quantiles at levels in twentieths.
+    pub fn ranks(values: impl Strategy<Value = Values>) -> impl Strategy<Value = Self> {
+        // 0 stands for the absolute error.
+        (values, 0..20u32).prop_map(|(values, below)| match below {
+            0 => Self::Ranks(values, Loss::AbsoluteError),
+            _ => Self::Ranks(values, Loss::Quantile(f64::from(below) / 20.0)),
+        })
     }
 }
 
@@ -152,11 +176,16 @@ impl Recipe {
             self.columns.iter().map(|&(cells, missing)| cells.draw(&mut dice, self.n_rows, missing)).collect();
         let (y, n_classes, loss) = match self.aim {
             Aim::Values(values) => (values.draw(&mut dice, &columns[0]), 0, Loss::SquaredError),
+            Aim::Ranks(values, loss) => (values.draw(&mut dice, &columns[0]), 0, loss),
+            Aim::Counts(values) => (draw_counts(values, &mut dice, &columns[0]), 0, Loss::Poisson),
             Aim::Classes { n_classes, loss } => (draw_classes(&mut dice, &columns[0], n_classes), n_classes, loss),
         };
         let weights = self.weights.map(|(kind, zeros)| {
             let mut weights = kind.draw(&mut dice, self.n_rows);
-            weights.iter_mut().skip(1).for_each(|weight| *weight *= if dice.chance(zeros) { 0.0 } else { 1.0 });
+            // A weight that is kept goes to a target that may be the only one above 0.
+            let kept = (0..y.len()).find(|&row| y[row] > 0.0).unwrap_or(0);
+            let zeroed = weights.iter_mut().enumerate().filter(|&(row, _)| row != kept);
+            zeroed.for_each(|(_, weight)| *weight *= if dice.chance(zeros) { 0.0 } else { 1.0 });
             weights
         });
         Table { columns, y, n_classes, weights, loss }

@@ -43,18 +43,71 @@ def entropy(targets, weights):
     return -sum(w * math.log2(w / total) for w in class_weights(targets, weights))
 
 
+def level_of(quantile):
+    """The fraction that a float stands for: 0.7 is 7/10."""
+    return Fraction(quantile).limit_denominator(2**30)
+
+
+def quantile_ends(targets, weights, level):
+    """The least and the greatest target that are quantiles: at most the level's share of the
+    weight strictly below, at most the rest strictly above."""
+    total = sum(weights)
+
+    def is_quantile(q):
+        below = sum(w for w, y in zip(weights, targets, strict=True) if y < q)
+        above = sum(w for w, y in zip(weights, targets, strict=True) if y > q)
+        return below <= level * total and above <= (1 - level) * total
+
+    ends = [y for y in targets if is_quantile(y)]
+    return min(ends), max(ends)
+
+
+def quantile_of(targets, weights, level):
+    """The midpoint of all values that are quantiles."""
+    lower, upper = quantile_ends(targets, weights, level)
+    return (lower + upper) / 2
+
+
+def pinball_loss(targets, weights, level):
+    q = quantile_of(targets, weights, level)
+    return sum(
+        w * (level * (y - q) if y > q else (1 - level) * (q - y))
+        for w, y in zip(weights, targets, strict=True)
+    )
+
+
+def absolute_error(targets, weights):
+    return 2 * pinball_loss(targets, weights, Fraction(1, 2))
+
+
 # Each is the total over the node's weight, not the average.
-LOSSES = {"squared_error": squared_error, "gini": gini, "entropy": entropy, "log_loss": entropy}
+LOSSES = {
+    "squared_error": squared_error,
+    "absolute_error": absolute_error,
+    "gini": gini,
+    "entropy": entropy,
+    "log_loss": entropy,
+}
 
 
 class Judge:
     """The training data and the rules of one fit."""
 
-    def __init__(self, X, y, weights, criterion, min_samples_leaf=1, min_weight_fraction_leaf=0.0):
+    def __init__(
+        self,
+        X,
+        y,
+        weights,
+        criterion,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        quantile=0.5,
+    ):
         self.X = [[float(x) for x in row] for row in X]
         self.y = [Fraction(value) for value in y]
         self.weights = [Fraction(w) for w in weights]
-        self.loss_of = LOSSES[criterion]
+        self.criterion = criterion
+        self.level = level_of(quantile)
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_leaf = Fraction(min_weight_fraction_leaf) * sum(self.weights)
 
@@ -66,11 +119,21 @@ class Judge:
         return sum(self.weights[i] for i in rows)
 
     def loss(self, rows):
-        order = sorted(rows)
-        return self.loss_of([self.y[i] for i in order], [self.weights[i] for i in order])
+        y, weights = self.targets(rows)
+        if self.criterion == "quantile":
+            return pinball_loss(y, weights, self.level)
+        return LOSSES[self.criterion](y, weights)
 
-    def mean(self, rows):
-        return sum(self.weights[i] * self.y[i] for i in rows) / self.weight(rows)
+    def targets(self, rows):
+        order = sorted(rows)
+        return [self.y[i] for i in order], [self.weights[i] for i in order]
+
+    def value(self, rows):
+        """What a leaf of a regression tree predicts."""
+        if self.criterion == "squared_error":
+            return sum(self.weights[i] * self.y[i] for i in rows) / self.weight(rows)
+        level = self.level if self.criterion == "quantile" else Fraction(1, 2)
+        return quantile_of(*self.targets(rows), level)
 
     def is_pure(self, rows):
         return len({self.y[i] for i in rows}) == 1

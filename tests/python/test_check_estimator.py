@@ -10,6 +10,7 @@ from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
         DecisionTreeRegressor(),
         DecisionTreeRegressor(max_depth=3, min_samples_split=5, n_jobs=1),
         DecisionTreeRegressor(min_weight_fraction_leaf=0.05, n_jobs=2),
+        DecisionTreeRegressor(ccp_alpha=0.01),
         DecisionTreeClassifier(),
         DecisionTreeClassifier(criterion="entropy", max_depth=4, n_jobs=1),
         DecisionTreeClassifier(criterion="log_loss", min_impurity_decrease=0.001, n_jobs=2),

@@ -6,9 +6,12 @@ import pytest
 
 import splitwood
 import splitwood._estimators
+import splitwood._median
+
+MODULES = [splitwood, splitwood._estimators, splitwood._median]
 
 
-@pytest.mark.parametrize("module", [splitwood, splitwood._estimators], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_examples_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
@@ -23,3 +26,9 @@ def test_every_public_method_of_its_own_has_an_example(owner):
     members = {n: m for c in ours for n, m in vars(c).items() if not n.startswith("_")}
     assert {"fit", "predict", "apply"} <= members.keys()
     assert [n for n, m in members.items() if callable(m) and ">>>" not in (m.__doc__ or "")] == []
+
+
+def test_the_examples_of_the_compiled_class_are_among_them():
+    found = {test.name: len(test.examples) for test in doctest.DocTestFinder().find(splitwood)}
+    names = ["RunningMedian", "RunningMedian.push", "RunningMedian.remove"]
+    assert all(found[f"splitwood.{name}"] > 0 for name in names)

@@ -1,14 +1,20 @@
-"""Every Python block of README.md runs, in order, in one namespace."""
+"""Every Python block of the documents runs, in order, in one namespace a document."""
 
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[2] / "README.md"
+import pytest
+
+ROOT = Path(__file__).parents[2]
 
 
-def test_readme_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+@pytest.mark.parametrize("name", ["README.md", "docs/differences.md"])
+def test_examples_run(name: str) -> None:
+    document = ROOT / name
+    blocks = re.findall(
+        r"```python\n(.*?)```", document.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     assert len(blocks) >= 2
     namespace: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, str(README), "exec"), namespace)
+        exec(compile(block, str(document), "exec"), namespace)

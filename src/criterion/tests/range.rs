@@ -3,15 +3,16 @@
 use proptest::prelude::*;
 
 use crate::criterion::classes::Classes;
+use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::SquaredError;
-use crate::criterion::{Criterion, Weighted};
+use crate::criterion::{Criterion, SmallNode, Weighted};
 use crate::naive;
 use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
 use crate::split::{Cut, Found, Tournament};
-use crate::steps::{Carried, Orders};
+use crate::steps::{Carried, Orders, table};
 
 /// A criterion that can be asked for what a row of a definition is to it.
 pub trait Twin: Criterion {
@@ -25,6 +26,18 @@ impl Twin for SquaredError<f64> {
 }
 
 impl Twin for SquaredError<Weighted<f64>> {
+    fn item((y, weight): Row) -> Weighted<f64> {
+        Weighted { y, weight }
+    }
+}
+
+impl Twin for Poisson<f64> {
+    fn item((y, _): Row) -> f64 {
+        y
+    }
+}
+
+impl Twin for Poisson<Weighted<f64>> {
     fn item((y, weight): Row) -> Weighted<f64> {
         Weighted { y, weight }
     }
@@ -113,11 +126,11 @@ impl Range {
     /// What the feature finds if others have found a gain of `incumbent`; as in large nodes.
     pub fn find<C: Twin>(&self, criterion: &C, node: &C::Node, incumbent: f64) -> Option<Found> {
         let items = self.items::<C>();
-        let steps = Carried { items: &items, step: |item| criterion.step(node, item) };
+        let steps = Carried { items: &items, step: |item| criterion.step(node, item, || unreachable!()) };
         let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
-        scan(criterion, node, &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
+        scan(criterion, node, &C::Table::default(), &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
         tournament.found()
     }
 
@@ -131,8 +144,10 @@ impl Range {
         let columns = rows.repeat(7);
         let orders = Orders { columns: &columns, n_rows, start: 0, len: n_rows };
         let mut bounds = Vec::new();
+        let steps = table();
         let min_rows = self.rules.min_rows_leaf;
-        criterion.bound(node, &items, orders, min_rows, &mut C::Scratch::default(), &mut bounds);
+        let rows = SmallNode { orders, n_features: 7, items: &items, steps: &steps, min_rows };
+        criterion.bound(node, &C::Table::default(), &rows, &mut C::Scratch::default(), &mut bounds);
         bounds
     }
 
@@ -161,7 +176,8 @@ impl Range {
 
     /// Whether a cut would be allowed if the least weight were this much more.
     pub fn allows(&self, offer: &Offer, slack: f64) -> bool {
-        offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
+        // Infinite is the deviance of targets that are all 0.
+        offer.gain.is_finite() && offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
     }
 }
 

@@ -1,0 +1,128 @@
+//! The gains of all cuts of a node by absolute error and pinball loss, in ns a row: one feature, rows in random order.
+//!
+//! `cargo bench --bench median` prints the best of some rounds, in which all kernels take turns; `-- 1000` for nodes of 1,000 rows alone.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
+
+const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
+/// Rows of each kernel and round, in nodes of the size.
+const ROWS: usize = 1_000_000;
+const ROUNDS: usize = 15;
+
+/// Nodes of one size, so many that no branch predictor learns their orders.
+struct Nodes {
+    size: usize,
+    sorted: Vec<i64>,
+    weights: Vec<i64>,
+    /// Ranks in the feature's order, node after node.
+    ranks: Vec<u32>,
+}
+
+impl Nodes {
+    fn new(size: usize) -> Self {
+        let mut state = 42u64;
+        let mut next = || {
+            // SplitMix64.
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^ (z >> 31)
+        };
+        let mut sorted: Vec<i64> = (0..size).map(|_| (next() >> 22) as i64).collect();
+        sorted.sort_unstable();
+        let weights = (0..size).map(|_| (next() >> 24) as i64).collect();
+        let mut ranks = Vec::new();
+        while ranks.len() < ROWS {
+            let mut order: Vec<u32> = (0..size as u32).collect();
+            (1..size).rev().for_each(|i| order.swap(i, (next() % (i as u64 + 1)) as usize));
+            ranks.extend(order);
+        }
+        Self { size, sorted, weights, ranks }
+    }
+
+    /// Time for all the nodes, in ns a row. `gains` finds the best gain of a node.
+    #[inline(never)]
+    fn time(&self, mut gains: impl FnMut(&[u32]) -> i64) -> f64 {
+        let start = Instant::now();
+        for ranks in self.ranks.chunks(self.size) {
+            black_box(gains(black_box(ranks)));
+        }
+        start.elapsed().as_secs_f64() * 1e9 / self.ranks.len() as f64
+    }
+}
+
+/// The best cut so far, as a criterion keeps it.
+#[derive(Default)]
+struct Best {
+    gain: i64,
+    cut: usize,
+}
+
+impl Best {
+    fn find(sweep: impl FnOnce(&mut Self)) -> i64 {
+        let mut best = Self::default();
+        sweep(&mut best);
+        best.gain ^ best.cut as i64
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, cut: usize, gain: i64) {
+        if gain > self.gain {
+            (self.gain, self.cut) = (gain, cut);
+        }
+    }
+}
+
+const KERNELS: [&str; 6] = ["median: heaps", "bitmap", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap"];
+
+fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
+    let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
+    let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
+    let rows = weighted::Rows::new(half, sorted, weights);
+    let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
+        nodes.time(|ranks| {
+            let (weight, rank) = (|rank: usize| weight(weights, rank), |place: usize| ranks[place] as usize);
+            Best::find(|best| heap_sweep::sweep(level, sorted, weight, rank, |k, gain| best.offer(k, gain as i64)))
+        })
+    };
+    [
+        heaps(half, |_, _| 1),
+        nodes.time(|ranks| {
+            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
+        }),
+        heaps(level, |_, _| 1),
+        nodes.time(|ranks| {
+            Best::find(|best| quantile::sweep(level, sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
+        }),
+        heaps(half, |weights, rank| weights[rank]),
+        nodes.time(|ranks| {
+            Best::find(|best| rows.sweep(sorted, weights, |i| ranks[i] as usize, scratch, |k, g| best.offer(k, g)))
+        }),
+    ]
+}
+
+fn main() {
+    let asked: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    print!("{:>9}", "rows");
+    for name in KERNELS {
+        print!("{name:>17}");
+    }
+    println!("     (ns a row)");
+    let (mut bitmap, mut scratch) = (Bitmap::default(), weighted::Scratch::default());
+    for size in if asked.is_empty() { SIZES.to_vec() } else { asked } {
+        let nodes = Nodes::new(size);
+        let mut least = [f64::INFINITY; KERNELS.len()];
+        for _ in 0..ROUNDS {
+            let times = round(&nodes, &mut bitmap, &mut scratch);
+            least.iter_mut().zip(times).for_each(|(least, time)| *least = least.min(time));
+        }
+        print!("{size:>9}");
+        for time in least {
+            print!("{time:>17.1}");
+        }
+        println!();
+    }
+}

@@ -1,0 +1,49 @@
+"""Weights of classes → weights of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+
+
+def weigh_classes(
+    class_weight: ClassWeight,
+    classes: NDArray[Any],
+    codes: NDArray[np.int64],
+    sample_weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64] | None:
+    """The weight of each row times that of its class; ``codes`` are places in ``classes``."""
+    if class_weight is None:
+        return sample_weight
+    weights = _of_classes(class_weight, classes, codes)[codes]
+    return weights if sample_weight is None else weights * sample_weight
+
+
+def _of_classes(
+    class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # By the number of rows, whatever they weigh, as in scikit-learn.
+        balanced: NDArray[np.float64] = len(codes) / (len(classes) * np.bincount(codes))
+        return balanced
+    if isinstance(class_weight, list):
+        raise ValueError("class_weight: a list is for several outputs; y has one, so pass its dict")
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight: must be a dict, "balanced" or None, got {class_weight!r}')
+    for label, weight in class_weight.items():
+        if not (isinstance(weight, Real) and 0.0 <= float(weight) < np.inf):
+            raise ValueError(
+                f"class_weight: must be finite and not negative, got {weight!r} for {label!r}"
+            )
+    # scikit-learn finds the labels, and says which classes a dict forgot.
+    weights: NDArray[np.float64] = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not weights.any():
+        raise ValueError("class_weight: every class of y weighs 0; at least one must be positive")
+    return weights

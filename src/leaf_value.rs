@@ -1,0 +1,182 @@
+//! What a leaf predicts, if not the criterion's own value: the mean, the median, or whatever the caller makes of its rows.
+//!
+//! The splits stay as they are. Rows are sent down the finished tree and gathered leaf by leaf, which takes O(rows) and the
+//! walk; a median sorts its leaf.
+
+use crate::data::{Cell, Matrix, Rows, Target};
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+
+/// What a leaf makes of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafValue {
+    /// The weighted mean.
+    Mean,
+    /// The weighted median: the weights strictly below and strictly above are at most half of the total each. Where a whole
+    /// interval is like that, its midpoint.
+    Median,
+}
+
+impl LeafValue {
+    /// The value of a leaf with these targets and weights, as many of the one as of the other.
+    ///
+    /// ```
+    /// use splitwood::LeafValue;
+    ///
+    /// assert_eq!(LeafValue::Median.of(&[5.0, 1.0, 2.0], &[1.0, 1.0, 1.0]), 2.0);
+    /// assert_eq!(LeafValue::Median.of(&[5.0, 1.0, 2.0], &[0.3, 0.1, 0.2]), 3.5);
+    /// ```
+    #[must_use]
+    pub fn of(self, y: &[f64], weights: &[f64]) -> f64 {
+        match self {
+            Self::Mean => mean(y, weights),
+            Self::Median => median(y, weights),
+        }
+    }
+}
+
+/// Summed above the lowest target: an offset costs no digits.
+fn mean(y: &[f64], weights: &[f64]) -> f64 {
+    let lowest = y.iter().copied().fold(f64::INFINITY, f64::min);
+    let above: f64 = y.iter().zip(weights).map(|(y, weight)| weight * (y - lowest)).sum();
+    lowest + above / weights.iter().sum::<f64>()
+}
+
+fn median(y: &[f64], weights: &[f64]) -> f64 {
+    let mut rows: Vec<(f64, f64)> = y.iter().copied().zip(weights.iter().copied()).collect();
+    rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = rows.iter().map(|row| row.1).sum();
+    let first_beyond = |share: f64| {
+        let mut up_to = 0.0;
+        let beyond = rows.iter().find(|row| {
+            up_to += row.1;
+            up_to > share
+        });
+        beyond.map_or(f64::NAN, |row| row.0)
+    };
+    // Sums of weights such as 0.1, 0.2 and 0.3 round: what is half of the total up to that is half of it.
+    let rounding = rows.len() as f64 * f64::EPSILON;
+    let (low, high) = (first_beyond(total * (0.5 - rounding)), first_beyond(total * (0.5 + rounding)));
+    if low == high { low } else { 0.5 * low + 0.5 * high }
+}
+
+impl Tree {
+    /// The same tree with other values in its leaves: `value` is called with the targets and the weights of each leaf's rows, leaf
+    /// after leaf. Inner nodes keep their values, and so do leaves that no row of weight reaches. `n_jobs` as in
+    /// [`Params`](crate::Params).
+    ///
+    /// # Errors
+    /// What `value` returns; if a value is not finite, this is not a regression tree, or lengths don't fit.
+    ///
+    /// ```
+    /// use splitwood::{Error, LeafValue, Loss, Matrix, Params, Target, fit};
+    ///
+    /// let x = Matrix::from_rows(&[0.0, 0.0, 0.0, 1.0], 4, 1)?;
+    /// let y = [1.0, 2.0, 9.0, 40.0];
+    /// let tree = fit(&x, Target::Values(&y), None, Loss::SquaredError, &Params::default())?;
+    /// let tree = tree.with_leaf_values(&x, &y, None, None, |y, w| Ok::<_, Error>(LeafValue::Median.of(y, w)))?;
+    /// assert_eq!(tree.predict(&x, None)?, [2.0, 2.0, 2.0, 40.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_leaf_values<X: Cell, E: From<Error>>(
+        mut self,
+        x: &Matrix<'_, X>,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        n_jobs: Option<i64>,
+        mut value: impl FnMut(&[f64], &[f64]) -> std::result::Result<f64, E>,
+    ) -> std::result::Result<Self, E> {
+        let groups = Groups::new(&self, x, y, weights, n_jobs)?;
+        for node in 0..self.node_count() {
+            let range = groups.starts[node]..groups.starts[node + 1];
+            if range.is_empty() {
+                continue;
+            }
+            let new = value(&groups.y[range.clone()], &groups.weights[range])?;
+            if !new.is_finite() {
+                let problem = format!("must be a finite number for every leaf, got {new} for node {node}");
+                return Err(Error::argument("leaf_value", problem).into());
+            }
+            self.statistics.values[node] = new;
+        }
+        Ok(self)
+    }
+}
+
+/// Targets and weights of the rows, node after node; only leaves have any.
+struct Groups {
+    /// Those of node `i` are at `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+    y: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Groups {
+    /// A counting sort by leaf, which keeps the order of the rows.
+    fn new<X: Cell>(
+        tree: &Tree,
+        x: &Matrix<'_, X>,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        n_jobs: Option<i64>,
+    ) -> Result<Self> {
+        if tree.n_values() != 1 {
+            return Err(Error::argument("leaf_value", "only the leaves of a regression tree have one value"));
+        }
+        Target::Values(y).check(x.n_rows())?;
+        let rows = Rows::new(x.n_rows(), weights)?;
+        let leaves = tree.apply(x, n_jobs)?;
+        let leaf = |place: usize| leaves[rows.id(place) as usize] as usize;
+        let mut starts = vec![0; tree.node_count() + 1];
+        (0..rows.len()).for_each(|place| starts[leaf(place) + 1] += 1);
+        for node in 0..tree.node_count() {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut groups = Self { starts, y: vec![0.0; rows.len()], weights: vec![1.0; rows.len()] };
+        for place in 0..rows.len() {
+            let (row, to) = (rows.id(place) as usize, &mut next[leaf(place)]);
+            groups.y[*to] = y[row];
+            if let Some(weights) = weights {
+                groups.weights[*to] = weights[row];
+            }
+            *to += 1;
+        }
+        Ok(groups)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every value at which neither side has more than half, in integers; the median is halfway between the ends.
+    fn naive_median(rows: &[(i32, u32)]) -> f64 {
+        let total: u32 = rows.iter().map(|row| row.1).sum();
+        let weight = |keep: &dyn Fn(i32) -> bool| rows.iter().filter(|row| keep(row.0)).map(|row| row.1).sum::<u32>();
+        let is_median = |m: i32| 2 * weight(&|y| y < m) <= total && 2 * weight(&|y| y > m) <= total;
+        let medians = || rows.iter().map(|row| row.0).filter(|&y| is_median(y));
+        f64::from(medians().min().unwrap() + medians().max().unwrap()) / 2.0
+    }
+
+    proptest! {
+        #[test]
+        fn medians_by_definition(rows in prop::collection::vec((-5..5i32, 1..4u32), 1..20), scale in 0..4usize) {
+            let scale = [1.0, 0.1, 1e-300, 3e200][scale];
+            let (y, weights): (Vec<f64>, Vec<f64>) =
+                rows.iter().map(|&(y, weight)| (f64::from(y), f64::from(weight) * scale)).unzip();
+            prop_assert_eq!(LeafValue::Median.of(&y, &weights), naive_median(&rows));
+        }
+
+        #[test]
+        fn means_keep_their_digits(rows in prop::collection::vec((-64..64i32, 1..4u32), 1..20)) {
+            let weights: Vec<f64> = rows.iter().map(|row| f64::from(row.1)).collect();
+            let means = [0.0, 1e9].map(|offset| {
+                let y: Vec<f64> = rows.iter().map(|row| f64::from(row.0) / 64.0 + offset).collect();
+                LeafValue::Mean.of(&y, &weights) - offset
+            });
+            prop_assert!((means[0] - means[1]).abs() <= 1e9 * f64::EPSILON);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The quantile of a set and the loss around it, from its values in order: what a leaf predicts and reports.
+//!
+//! A quantile is a value with at most its share of the weight strictly below and at most the rest strictly above. Where the share is met
+//! exactly between two values, all from one to the other will do, and the midpoint is taken: for the median of an even number of
+//! values the usual one. Weights such as 0.1, 0.2 and 0.3 meet a share only up to the rounding of each, so a share
+//! counts as met within 2^-50 of the whole weight, summed with twice the precision: the same answer as for 1, 2 and 3.
+
+use std::ops::Range;
+
+use super::level::Level;
+use super::sum::Sum;
+
+/// Weights that sum to a share up to this part of the whole sum to it exactly.
+const SAME_SHARE: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// A quantile and the deviations from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Center {
+    /// The quantile: the midpoint of all values with the least loss.
+    pub value: f64,
+    /// Σw·(y − value) over the rows above.
+    pub above: f64,
+    /// Σw·(value − y) over the rows below.
+    pub below: f64,
+}
+
+impl Center {
+    /// Of values in ascending order, at least one.
+    #[must_use]
+    pub fn of_values(level: Level, sorted: &[f64]) -> Self {
+        Self::of_places(level, sorted.len(), |place| sorted[place])
+    }
+
+    /// Of `n` values, at least one, where `at(place)` ascends.
+    pub fn of_places(level: Level, n: usize, at: impl Fn(usize) -> f64) -> Self {
+        let (upper, at_boundary) = upper_place(level, n);
+        let value = middle(at(upper - usize::from(at_boundary)), at(upper));
+        Self {
+            value,
+            above: sum_in_lanes(upper..n, |place| at(place) - value),
+            below: sum_in_lanes(0..upper, |place| value - at(place)),
+        }
+    }
+
+    /// Of values in ascending order with their weights, at least one of them positive.
+    pub fn of_weighted(level: Level, rows: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let total = rows.clone().fold(Sum::default(), |sum, (_, weight)| sum.plus(weight)).value();
+        let share = Share::new(level, total);
+        let (mut lower, mut upper, mut sum) = (None, f64::NAN, Sum::default());
+        for (y, weight) in rows.clone() {
+            sum = sum.plus(weight);
+            if share.is_met(sum.value()) {
+                lower = lower.or(Some(y));
+                upper = y;
+            }
+            if share.is_passed(sum.value()) {
+                break;
+            }
+        }
+        let value = middle(lower.unwrap_or(f64::NAN), upper);
+        let (mut above, mut below) = (0.0, 0.0);
+        for (y, weight) in rows {
+            above += weight * (y - value).max(0.0);
+            below += weight * (value - y).max(0.0);
+        }
+        Self { value, above, below }
+    }
+
+    /// Σw·|y − value|.
+    #[must_use]
+    pub fn absolute_error(&self) -> f64 {
+        self.above + self.below
+    }
+
+    /// The pinball loss; at the level one half, half the absolute error.
+    #[must_use]
+    pub fn pinball_loss(&self, level: Level) -> f64 {
+        level.cost_above() * self.above + level.cost_below() * self.below
+    }
+}
+
+/// For `n` values in order: the place of the upper end of the quantile, and whether the one before is its lower end.
+pub(super) fn upper_place(level: Level, n: usize) -> (usize, bool) {
+    let share = level.below() as u64 * n as u64;
+    let whole = level.whole() as u64;
+    ((share / whole) as usize, share.is_multiple_of(whole))
+}
+
+/// The midpoint, also of the largest numbers.
+pub(super) fn middle(lower: f64, upper: f64) -> f64 {
+    if lower == upper { upper } else { lower.midpoint(upper) }
+}
+
+/// The level's share of a weight, up to rounding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    least: f64,
+    most: f64,
+}
+
+impl Share {
+    pub fn new(level: Level, total: f64) -> Self {
+        let (share, slack) = (total * level.cost_above(), total * SAME_SHARE);
+        Self { least: share - slack, most: share + slack }
+    }
+
+    /// At least the share.
+    pub fn is_met(self, weight: f64) -> bool {
+        weight >= self.least
+    }
+
+    /// More than the share.
+    pub fn is_passed(self, weight: f64) -> bool {
+        weight > self.most
+    }
+}
+
+/// Sums terms that are not negative, in eight lanes: the same for every vector width.
+fn sum_in_lanes(places: Range<usize>, term: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; 8];
+    for (i, place) in places.enumerate() {
+        lanes[i % 8] += term(place);
+    }
+    lanes.into_iter().sum()
+}

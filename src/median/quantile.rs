@@ -1,0 +1,143 @@
+//! HOT: what every cut gains in pinball loss, without weights: one pass, both quantiles.
+//!
+//! The loss of a set around `m`, at the level p/q, is `p · (y − m)` for each y above and `(q − p) · (m − y)` for each below, in units of
+//! 1/q. With the number c and the sum S of all, and the number h and the sum B of those below,
+//!
+//! ```text
+//! q · loss = p·S − q·B + m·e,    e = q·h − p·c        least where e ≤ 0 ≤ e + q
+//! ```
+//!
+//! so that each side needs its pointer `m`, `e` and `B`: a row that comes or goes changes `e` by less than q, and the pointer moves to
+//! a neighbour at most. It may stay on a row that has gone as long as that is a place of least loss. All of it in integers:
+//! the gain depends on nothing but which rows are left.
+
+use std::hint::select_unpredictable;
+
+use super::level::Level;
+use super::ranks::{Bitmap, LEFT, OneWord, RIGHT, Ranks};
+
+/// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left, in units of [`unit`].
+///
+/// `sorted` and `rank` are as in [`sweep`](super::sweep::sweep); sums of all targets' sizes stay below 2^62 as well.
+#[inline(always)]
+pub fn sweep(
+    level: Level,
+    sorted: &[i64],
+    rank: impl Fn(usize) -> usize,
+    bitmap: &mut Bitmap,
+    mut visit: impl FnMut(usize, i64),
+) {
+    let n = sorted.len();
+    if n < 2 {
+        return;
+    }
+    if n <= 64 {
+        Walk::new(OneWord::default(), level, sorted, rank(0)).run(rank, &mut visit);
+    } else {
+        Walk::new(bitmap.reset(n), level, sorted, rank(0)).run(rank, &mut visit);
+    }
+}
+
+/// Size of a gain's unit, in units of the targets' grid: from 1 to below 2, and exactly 1 for the median.
+#[must_use]
+pub fn unit(level: Level) -> f64 {
+    (1u64 << level.bits()) as f64 / level.whole() as f64
+}
+
+struct Quantile {
+    rank: usize,
+    target: i64,
+    /// e above.
+    excess: i64,
+    /// B above.
+    below: i64,
+}
+
+impl Quantile {
+    /// Takes a row in (`sign` = 1) or out (`sign` = −1).
+    #[inline(always)]
+    fn change(&mut self, level: Level, rank: usize, target: i64, sign: i64) {
+        let is_below = rank < self.rank;
+        self.excess += sign * (select_unpredictable(is_below, level.whole(), 0) - level.below());
+        self.below += sign * select_unpredictable(is_below, target, 0);
+    }
+
+    /// Goes where the loss is least. `here`: the row that it stands on is of this side.
+    #[inline(always)]
+    fn settle<const SIDE: bool>(&mut self, level: Level, here: bool, ranks: &impl Ranks, sorted: &[i64]) -> bool {
+        let (whole, target) = select_unpredictable(here, (level.whole(), self.target), (0, 0));
+        let up = self.excess + whole < 0;
+        let down = self.excess > 0;
+        self.rank = ranks.neighbour::<SIDE>(self.rank, up, down);
+        let next = sorted[self.rank];
+        // Going up, it passes the row that it stood on; going down, the one that it comes to.
+        let passed = (select_unpredictable(up, whole, 0), select_unpredictable(up, target, 0));
+        let passed = select_unpredictable(down, (-level.whole(), -next), passed);
+        self.excess += passed.0;
+        self.below += passed.1;
+        self.target = next;
+        here || up || down
+    }
+
+    /// The part of q · loss that is this side's own.
+    #[inline(always)]
+    fn own(&self) -> i128 {
+        i128::from(self.target) * i128::from(self.excess)
+    }
+}
+
+struct Walk<'a, R> {
+    ranks: R,
+    level: Level,
+    sorted: &'a [i64],
+    left: Quantile,
+    right: Quantile,
+    /// The row under the right pointer is still there; that of the left one always is.
+    right_stands: bool,
+    /// q · loss of the node, without p·S.
+    node: i128,
+}
+
+impl<'a, R: Ranks> Walk<'a, R> {
+    #[inline(always)]
+    fn new(ranks: R, level: Level, sorted: &'a [i64], first: usize) -> Self {
+        let (n, below, whole) = (sorted.len() as i64, level.below(), level.whole());
+        let rank = below * n / whole;
+        let right = Quantile {
+            rank: rank as usize,
+            target: sorted[rank as usize],
+            excess: whole * rank - below * n,
+            below: sorted[..rank as usize].iter().sum(),
+        };
+        Self {
+            ranks,
+            level,
+            sorted,
+            left: Quantile { rank: first, target: sorted[first], excess: 0, below: 0 },
+            right_stands: true,
+            node: right.own() - i128::from(whole) * i128::from(right.below),
+            right,
+        }
+    }
+
+    #[inline(always)]
+    fn run(mut self, rank: impl Fn(usize) -> usize, visit: &mut impl FnMut(usize, i64)) {
+        for place in 0..self.sorted.len() - 1 {
+            visit(place + 1, self.step(rank(place)));
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, rank: usize) -> i64 {
+        let target = self.sorted[rank];
+        self.ranks.move_left(rank);
+        self.left.change(self.level, rank, target, 1);
+        self.left.settle::<LEFT>(self.level, true, &self.ranks, self.sorted);
+        self.right.change(self.level, rank, target, -1);
+        self.right_stands &= rank != self.right.rank;
+        self.right_stands = self.right.settle::<RIGHT>(self.level, self.right_stands, &self.ranks, self.sorted);
+        let below = i128::from(self.level.whole()) * i128::from(self.left.below + self.right.below);
+        let gain = self.node + below - self.left.own() - self.right.own();
+        (gain >> self.level.bits()) as i64
+    }
+}

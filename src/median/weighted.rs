@@ -1,0 +1,353 @@
+//! HOT: what every cut gains in weighted absolute error or pinball loss: one pass, both quantiles.
+//!
+//! The formula is that of `quantile.rs` with weights: at the level p/q, with W and S the sums of w and w·y over a side, H and B those over its
+//! rows below the pointer `m`,
+//!
+//! ```text
+//! q · loss = p·S − q·B + m·e,    e = q·H − p·W        least where e ≤ 0 ≤ e + q·w(m)
+//! ```
+//!
+//! One heavy row can send the pointer across any number of others, again and again. So (Σw, Σw·y) is kept for every 64 ranks, for
+//! every 64 of those, and so on, and the pointer passes whole groups: at most 64 steps a level on its way out and in, whatever the
+//! weights and the order.
+//!
+//! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but
+//! which rows are left.
+
+use super::level::Level;
+use super::ranks::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
+
+/// Σw and Σw·y over some rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    weight: i64,
+    moment: i128,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self { weight: self.weight + other.weight, moment: self.moment + other.moment }
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Self { weight: self.weight - other.weight, moment: self.moment - other.moment }
+    }
+}
+
+/// Sums over every 64 ranks, every 64 of those, and so on, down to 64 sums or fewer. None at all for up to 64 ranks.
+type Pyramid = Vec<Vec<Sums>>;
+
+/// Buffers of a sweep, reused from one to the next.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// One bit a rank: ones are left.
+    words: Vec<u64>,
+    /// Sums over the rows on the left.
+    left: Pyramid,
+}
+
+impl Scratch {
+    fn reset(&mut self, all: &Pyramid, n: usize) {
+        self.words.clear();
+        self.words.resize(n.div_ceil(64), 0);
+        self.left.resize_with(all.len(), Vec::new);
+        for (left, all) in self.left.iter_mut().zip(all) {
+            left.clear();
+            left.resize(all.len(), Sums::default());
+        }
+    }
+
+    #[inline(always)]
+    fn move_left(&mut self, rank: usize, row: Sums) {
+        self.words[rank >> 6] |= 1 << (rank & 63);
+        let mut index = rank;
+        for level in &mut self.left {
+            index >>= 6;
+            level[index] = level[index].plus(row);
+        }
+    }
+}
+
+/// A node's rows by their targets, and what all its sweeps need to know of them.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    level: Level,
+    all: Pyramid,
+    /// Where the node's own quantile is.
+    start: Quantile,
+    /// q · loss of the node, without p·S.
+    node: i128,
+    /// Low bits of q · gain that are dropped so that it fits in 62.
+    shift: u32,
+}
+
+impl Rows {
+    /// Describes a node whose targets are `sorted` in ascending order, with their weights.
+    ///
+    /// Weights are not negative. On their grids, sum of weights · largest target · denominator of the level stays below 2^125
+    /// ([`weight_bits`]).
+    pub fn new(level: Level, sorted: &[i64], weights: &[i64]) -> Self {
+        let row = |rank: usize| row(sorted, weights, rank);
+        let total = (0..sorted.len()).map(row).fold(Sums::default(), Sums::plus);
+        let mut start = Quantile { rank: 0, excess: -i128::from(level.below()) * i128::from(total.weight), below: 0 };
+        while start.excess + i128::from(level.whole()) * i128::from(weights[start.rank]) < 0 {
+            start.pass(level, row(start.rank));
+            start.rank += 1;
+        }
+        let node = start.own(sorted) - i128::from(level.whole()) * start.below;
+        let loss = i128::from(level.below()) * total.moment + node;
+        let mut all = Pyramid::new();
+        if sorted.len() > 64 {
+            let words = (0..sorted.len()).step_by(64);
+            all.push(
+                words
+                    .map(|from| (from..sorted.len().min(from + 64)).map(row).fold(Sums::default(), Sums::plus))
+                    .collect(),
+            );
+        }
+        while let Some(last) = all.last().filter(|last| last.len() > 64) {
+            let above = last.chunks(64).map(|chunk| chunk.iter().copied().fold(Sums::default(), Sums::plus)).collect();
+            all.push(above);
+        }
+        Self { level, all, start, node, shift: (128 - loss.leading_zeros()).saturating_sub(62) }
+    }
+
+    /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
+    #[must_use]
+    pub fn unit(&self) -> f64 {
+        (1u128 << self.shift) as f64 / self.level.whole() as f64
+    }
+
+    /// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left, in units of [`Rows::unit`].
+    ///
+    /// `sorted` and `weights` are those that the node was described with. `rank(place)` is where the row at this place of the
+    /// feature's order stands among them: each of 0 to n − 1 once.
+    #[inline(always)]
+    pub fn sweep(
+        &self,
+        sorted: &[i64],
+        weights: &[i64],
+        rank: impl Fn(usize) -> usize,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(usize, i64),
+    ) {
+        scratch.reset(&self.all, sorted.len());
+        let mut walk = Walk { rows: self, sorted, weights, scratch, left: self.start.alone(), right: self.start };
+        for place in 1..sorted.len() {
+            visit(place, walk.step(rank(place - 1)));
+        }
+    }
+}
+
+/// Bits that the sum of weights may have at this level, for targets of up to 51 bits.
+#[must_use]
+pub fn weight_bits(level: Level) -> u32 {
+    (125 - 51 - level.bits()).min(62)
+}
+
+#[inline(always)]
+fn row(sorted: &[i64], weights: &[i64], rank: usize) -> Sums {
+    Sums { weight: weights[rank], moment: i128::from(weights[rank]) * i128::from(sorted[rank]) }
+}
+
+/// A place among the ranks, on a row of its side or not.
+#[derive(Clone, Copy, Debug)]
+struct Quantile {
+    rank: usize,
+    /// e above.
+    excess: i128,
+    /// B above.
+    below: i128,
+}
+
+impl Quantile {
+    /// The same place with no rows around it.
+    fn alone(self) -> Self {
+        Self { rank: self.rank, excess: 0, below: 0 }
+    }
+
+    /// Goes up past these rows.
+    #[inline(always)]
+    fn pass(&mut self, level: Level, rows: Sums) {
+        self.excess += i128::from(level.whole()) * i128::from(rows.weight);
+        self.below += rows.moment;
+    }
+
+    /// Goes down past these rows.
+    #[inline(always)]
+    fn pass_back(&mut self, level: Level, rows: Sums) {
+        self.excess -= i128::from(level.whole()) * i128::from(rows.weight);
+        self.below -= rows.moment;
+    }
+
+    /// True if the place of least loss is above these rows.
+    #[inline(always)]
+    fn must_pass(&self, level: Level, rows: Sums) -> bool {
+        self.excess + i128::from(level.whole()) * i128::from(rows.weight) < 0
+    }
+
+    /// True if the place of least loss is below these rows.
+    #[inline(always)]
+    fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
+        self.excess > i128::from(level.whole()) * i128::from(rows.weight)
+    }
+
+    /// The part of q · loss that is this side's own.
+    #[inline(always)]
+    fn own(&self, sorted: &[i64]) -> i128 {
+        i128::from(sorted[self.rank]) * self.excess
+    }
+}
+
+struct Walk<'a> {
+    rows: &'a Rows,
+    sorted: &'a [i64],
+    weights: &'a [i64],
+    scratch: &'a mut Scratch,
+    left: Quantile,
+    right: Quantile,
+}
+
+impl Walk<'_> {
+    /// Moves one row to the left.
+    #[inline(always)]
+    fn step(&mut self, rank: usize) -> i64 {
+        let level = self.rows.level;
+        let row = row(self.sorted, self.weights, rank);
+        self.scratch.move_left(rank, row);
+        let share = i128::from(level.below()) * i128::from(row.weight);
+        let added = |quantile: &Quantile| if rank < quantile.rank { row } else { Sums::default() };
+        let (to_left, from_right) = (added(&self.left), added(&self.right));
+        self.left.pass(level, to_left);
+        self.left.excess -= share;
+        self.right.pass_back(level, from_right);
+        self.right.excess += share;
+        self.left = self.settled::<LEFT>(self.left);
+        self.right = self.settled::<RIGHT>(self.right);
+        let below = i128::from(level.whole()) * (self.left.below + self.right.below);
+        let gain = self.rows.node + below - self.left.own(self.sorted) - self.right.own(self.sorted);
+        (gain >> self.rows.shift) as i64
+    }
+
+    /// Where the loss is least.
+    #[inline(always)]
+    fn settled<const SIDE: bool>(&self, quantile: Quantile) -> Quantile {
+        let here = self.here::<SIDE>(quantile.rank);
+        if quantile.excess > 0 {
+            self.lower::<SIDE>(quantile)
+        } else if quantile.must_pass(self.rows.level, here) {
+            self.higher::<SIDE>(quantile, here)
+        } else {
+            quantile
+        }
+    }
+
+    /// The row at this rank if it is of this side.
+    #[inline(always)]
+    fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
+        let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
+        if is_here { row(self.sorted, self.weights, rank) } else { Sums::default() }
+    }
+
+    #[inline(always)]
+    fn word<const SIDE: bool>(&self, index: usize) -> u64 {
+        of_side::<SIDE>(self.scratch.words[index])
+    }
+
+    /// This side's sums over a group of ranks.
+    #[inline(always)]
+    fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums {
+        let left = self.scratch.left[height][index];
+        if SIDE == RIGHT { self.rows.all[height][index].minus(left) } else { left }
+    }
+
+    /// Goes up to the row where the loss is least: row by row to the end of the word, then by groups. There is such a row,
+    /// because above the last one `excess` would be (q − p) · W.
+    fn higher<const SIDE: bool>(&self, mut quantile: Quantile, here: Sums) -> Quantile {
+        let level = self.rows.level;
+        quantile.pass(level, here);
+        let mut index = quantile.rank >> 6;
+        let mut bits = self.word::<SIDE>(index) & bits_above(quantile.rank);
+        loop {
+            while bits != 0 {
+                let rank = index << 6 | lowest(bits);
+                let row = row(self.sorted, self.weights, rank);
+                if !quantile.must_pass(level, row) {
+                    return Quantile { rank, ..quantile };
+                }
+                quantile.pass(level, row);
+                bits &= bits - 1;
+            }
+            index = self.pass_groups::<SIDE>(&mut quantile, index + 1);
+            bits = self.word::<SIDE>(index);
+        }
+    }
+
+    /// Passes whole words from this one on, by the largest groups possible, and returns the word where that ends.
+    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
+        let (mut height, top) = (0, self.rows.all.len() - 1);
+        loop {
+            if index.is_multiple_of(64) && height < top && index >> 6 < self.rows.all[height + 1].len() {
+                (height, index) = (height + 1, index >> 6);
+                continue;
+            }
+            // Down, until a word has to be looked into.
+            loop {
+                let group = self.group::<SIDE>(height, index);
+                if quantile.must_pass(self.rows.level, group) {
+                    quantile.pass(self.rows.level, group);
+                    index += 1;
+                    break;
+                }
+                if height == 0 {
+                    return index;
+                }
+                (height, index) = (height - 1, index << 6);
+            }
+        }
+    }
+
+    /// Goes down to the row where the loss is least; there is one, because below the first one `excess` would be −p · W.
+    fn lower<const SIDE: bool>(&self, mut quantile: Quantile) -> Quantile {
+        let level = self.rows.level;
+        let mut index = quantile.rank >> 6;
+        let mut bits = self.word::<SIDE>(index) & bits_below(quantile.rank);
+        loop {
+            while bits != 0 {
+                let rank = index << 6 | highest(bits);
+                quantile.pass_back(level, row(self.sorted, self.weights, rank));
+                if quantile.excess <= 0 {
+                    return Quantile { rank, ..quantile };
+                }
+                bits &= !(1 << (rank & 63));
+            }
+            index = self.pass_groups_back::<SIDE>(&mut quantile, index - 1);
+            bits = self.word::<SIDE>(index);
+        }
+    }
+
+    /// Passes whole words from this one down, by the largest groups possible, and returns the word where that ends.
+    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
+        let (mut height, top) = (0, self.rows.all.len() - 1);
+        loop {
+            if index % 64 == 63 && height < top {
+                (height, index) = (height + 1, index >> 6);
+                continue;
+            }
+            loop {
+                let group = self.group::<SIDE>(height, index);
+                if quantile.must_pass_back(self.rows.level, group) {
+                    quantile.pass_back(self.rows.level, group);
+                    index -= 1;
+                    break;
+                }
+                if height == 0 {
+                    return index;
+                }
+                (height, index) = (height - 1, index << 6 | 63);
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Compact nodes: what a step down needs, and nothing else, with children side by side.
+//!
+//! ```text
+//!  slot   0      1      2     3       4     5        6   7
+//!       none │ root │ left  right │ left  right  │ …
+//!                     of the root   of its left child
+//! ```
+//!
+//! A step is `next + !(cell <= threshold)`: no branch, and the two children share a cache line. Pairs stand in the arena's
+//! depth-first order, so half of the steps end next door, and a subtree is a stretch of memory.
+//!
+//! A leaf's threshold is NaN, which every cell fails, and its `next` is the slot before its own: rows that have arrived can be
+//! stepped further without a test. The leaf's number in the arena is the NaN's payload. A threshold that is NaN is thus the
+//! mark of a node that compares nothing: leaves today, and other kinds of node by other payloads.
+
+use crate::data::Cell;
+use crate::tree::{Node as ArenaNode, Test};
+
+/// The root's slot.
+pub(super) const ROOT: u32 = 1;
+
+/// A node as prediction sees it, for cells of type `X`.
+pub(super) trait Node<X: Cell>: Copy + Send + Sync {
+    /// An inner node whose children are in the slots `next` and `next + 1`.
+    fn inner(test: &Test, next: u32) -> Self;
+    /// A leaf in this slot with this number in the arena.
+    fn leaf(slot: u32, id: u32) -> Self;
+    /// The feature to ask for; feature 0 at a leaf.
+    fn feature(&self) -> usize;
+    /// The slot of the child that a cell leads to, or the leaf's own slot. A missing cell goes right unless `MISSING`.
+    fn step<const MISSING: bool>(&self, cell: X) -> usize;
+    /// A leaf's number in the arena.
+    fn id(&self) -> u32;
+}
+
+/// A node of 8 bytes, for `f32` cells and all but the largest trees.
+///
+/// The threshold is rounded down to an `f32`: no `f32` lies between the two, so that every cell goes the same way.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
+pub(super) struct Narrow {
+    threshold: f32,
+    /// From the highest bit: feature, 1 if missing values go left, next.
+    packed: u32,
+}
+
+impl Narrow {
+    const FEATURE_BITS: u32 = 10;
+    const SLOT_BITS: u32 = u32::BITS - 1 - Self::FEATURE_BITS;
+    /// Infinity is one less.
+    const FIRST_NAN: u32 = f32::INFINITY.to_bits() + 1;
+
+    /// Whether a tree of this size can be written in such nodes.
+    pub fn fits(n_features: usize, node_count: usize) -> bool {
+        n_features <= 1 << Self::FEATURE_BITS && node_count < 1 << Self::SLOT_BITS
+    }
+}
+
+impl Node<f32> for Narrow {
+    fn inner(test: &Test, next: u32) -> Self {
+        let missing_left = u32::from(test.missing_left);
+        let packed = test.feature << (1 + Self::SLOT_BITS) | missing_left << Self::SLOT_BITS | next;
+        Self { threshold: round_down(test.threshold), packed }
+    }
+
+    fn leaf(slot: u32, id: u32) -> Self {
+        Self { threshold: f32::from_bits(Self::FIRST_NAN + id), packed: slot - 1 }
+    }
+
+    #[inline(always)]
+    fn feature(&self) -> usize {
+        (self.packed >> (1 + Self::SLOT_BITS)) as usize
+    }
+
+    #[inline(always)]
+    fn step<const MISSING: bool>(&self, cell: f32) -> usize {
+        let next = self.packed & ((1 << Self::SLOT_BITS) - 1);
+        let missing_left = self.packed >> Self::SLOT_BITS & 1 != 0;
+        choose::<f32, MISSING>(next, cell, self.threshold, missing_left)
+    }
+
+    #[inline(always)]
+    fn id(&self) -> u32 {
+        debug_assert!(self.threshold.is_nan(), "only leaves have one");
+        self.threshold.to_bits() - Self::FIRST_NAN
+    }
+}
+
+/// A node of 16 bytes, for everything else.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub(super) struct Wide {
+    threshold: f64,
+    /// The feature, and in the lowest bit 1 if missing values go left.
+    feature: u32,
+    next: u32,
+}
+
+impl Wide {
+    const FIRST_NAN: u64 = f64::INFINITY.to_bits() + 1;
+}
+
+impl<X: Cell> Node<X> for Wide {
+    fn inner(test: &Test, next: u32) -> Self {
+        Self { threshold: test.threshold, feature: test.feature << 1 | u32::from(test.missing_left), next }
+    }
+
+    fn leaf(slot: u32, id: u32) -> Self {
+        Self { threshold: f64::from_bits(Self::FIRST_NAN + u64::from(id)), feature: 0, next: slot - 1 }
+    }
+
+    #[inline(always)]
+    fn feature(&self) -> usize {
+        (self.feature >> 1) as usize
+    }
+
+    #[inline(always)]
+    fn step<const MISSING: bool>(&self, cell: X) -> usize {
+        choose::<f64, MISSING>(self.next, cell.to_f64(), self.threshold, self.feature & 1 != 0)
+    }
+
+    #[inline(always)]
+    fn id(&self) -> u32 {
+        debug_assert!(self.threshold.is_nan(), "only leaves have one");
+        (self.threshold.to_bits() - Self::FIRST_NAN) as u32
+    }
+}
+
+/// `next` if the cell goes left, else the slot after it.
+#[inline(always)]
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // Neither missing cells nor the thresholds of leaves compare: they go right.
+fn choose<X: Cell, const MISSING: bool>(next: u32, cell: X, threshold: X, missing_left: bool) -> usize {
+    let right = !(cell <= threshold) & !(MISSING & missing_left & cell.is_missing());
+    // The comparison of which a processor adds the outcome to a number in one step.
+    (next + u32::from(right)) as usize
+}
+
+/// The greatest `f32` that is not above the threshold.
+fn round_down(threshold: f64) -> f32 {
+    let nearest = threshold as f32;
+    if f64::from(nearest) > threshold { nearest.next_down() } else { nearest }
+}
+
+/// A tree in compact nodes.
+#[derive(Debug)]
+pub(super) struct Layout<N> {
+    /// Every `next` is a slot of this vector, and so is `next + 1` of an inner node.
+    pub nodes: Vec<N>,
+    /// Steps from the root to the deepest leaf.
+    pub depth: usize,
+    /// Every feature of `nodes` is below.
+    pub n_features: usize,
+}
+
+impl<N> Layout<N> {
+    /// Writes out an arena that is known to be sound, in one pass; the stack is as high as the tree is deep.
+    pub fn new<X: Cell>(arena: &[ArenaNode], depth: usize, n_features: usize) -> Self
+    where
+        N: Node<X>,
+    {
+        let mut nodes = vec![N::leaf(ROOT, 0); arena.len() + 1];
+        // Slots of the right children still to come.
+        let mut pending = Vec::new();
+        let (mut slot, mut next) = (ROOT, ROOT + 1);
+        for (id, node) in arena.iter().enumerate() {
+            if let Some(test) = node.test() {
+                nodes[slot as usize] = N::inner(&test, next);
+                pending.push(next + 1);
+                slot = next;
+                next += 2;
+            } else {
+                nodes[slot as usize] = N::leaf(slot, id as u32);
+                slot = pending.pop().unwrap_or_default();
+            }
+        }
+        Self { nodes, depth, n_features }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_threshold() -> impl Strategy<Value = f64> {
+        let special = vec![
+            0.0,
+            -0.0,
+            5e-324,
+            -5e-324,
+            1e-50,
+            -1e-50,
+            1e-45,
+            f64::from(f32::MAX),
+            f64::from(f32::MAX) * (1.0 + 1e-9),
+            f64::from(f32::MAX) * (1.0 + 1e-7),
+            f64::MAX,
+            f64::INFINITY,
+        ];
+        let special = prop::sample::select(special).prop_flat_map(|x| prop::sample::select(vec![x, -x]));
+        let beside = any::<f32>().prop_flat_map(|x| {
+            let x = f64::from(x);
+            prop::sample::select(vec![x, x.next_up(), x.next_down()])
+        });
+        prop_oneof![special, beside, any::<f64>()].prop_filter("thresholds are numbers", |x| !x.is_nan())
+    }
+
+    fn any_cell(threshold: f64) -> impl Strategy<Value = f32> {
+        let near = threshold as f32;
+        let near = vec![near, near.next_up(), near.next_down(), f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, f32::NAN];
+        // NaN of either sign and any payload.
+        prop_oneof![prop::sample::select(near), any::<u32>().prop_map(f32::from_bits)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_step_goes_where_the_threshold_says(
+            (threshold, cell) in any_threshold().prop_flat_map(|t| (Just(t), any_cell(t))),
+            missing_left in any::<bool>(),
+            feature in 0..1u32 << Narrow::FEATURE_BITS,
+            pair in 1..(1u32 << Narrow::SLOT_BITS) / 2,
+        ) {
+            let test = Test { feature, threshold, missing_left, right: 0 };
+            let (wide_cell, next) = (f64::from(cell), pair * 2);
+            let left = if cell.is_nan() { missing_left } else { wide_cell <= threshold };
+            let expected = (next + u32::from(!left)) as usize;
+            let (narrow, wide) = (Narrow::inner(&test, next), <Wide as Node<f64>>::inner(&test, next));
+            prop_assert_eq!(narrow.step::<true>(cell), expected);
+            prop_assert_eq!(wide.step::<true>(cell), expected);
+            prop_assert_eq!(wide.step::<true>(wide_cell), expected);
+            if !cell.is_nan() {
+                prop_assert_eq!(narrow.step::<false>(cell), expected);
+                prop_assert_eq!(wide.step::<false>(cell), expected);
+                prop_assert_eq!(wide.step::<false>(wide_cell), expected);
+            }
+            prop_assert_eq!((narrow.feature(), Node::<f64>::feature(&wide)), (feature as usize, feature as usize));
+        }
+
+        #[test]
+        fn a_leaf_keeps_every_row(cell in any::<u64>().prop_map(f64::from_bits), slot in 1..1u32 << Narrow::SLOT_BITS) {
+            let id = slot / 3;
+            let (narrow, wide) = (Narrow::leaf(slot, id), <Wide as Node<f64>>::leaf(slot, id));
+            for cell in [cell, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let own = slot as usize;
+                prop_assert_eq!((narrow.step::<true>(cell as f32), wide.step::<true>(cell)), (own, own));
+                prop_assert_eq!((narrow.step::<false>(cell as f32), wide.step::<false>(cell)), (own, own));
+            }
+            prop_assert_eq!((narrow.feature(), narrow.id()), (0, id));
+            prop_assert_eq!((Node::<f64>::feature(&wide), Node::<f64>::id(&wide)), (0, id));
+        }
+    }
+
+    #[test]
+    fn nodes_are_small_and_the_largest_ids_fit() {
+        assert_eq!((size_of::<Narrow>(), size_of::<Wide>()), (8, 16));
+        let most = (1 << Narrow::SLOT_BITS) - 1;
+        assert!(Narrow::fits(1 << Narrow::FEATURE_BITS, most as usize));
+        assert!(!Narrow::fits((1 << Narrow::FEATURE_BITS) + 1, 1));
+        assert!(!Narrow::fits(1, most as usize + 1));
+        assert_eq!(Narrow::leaf(most, most - 1).id(), most - 1);
+        assert_eq!(<Wide as Node<f64>>::id(&<Wide as Node<f64>>::leaf(u32::MAX, u32::MAX)), u32::MAX);
+    }
+}
