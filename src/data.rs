@@ -358,6 +358,14 @@ impl Rows {
         self.len
     }
 
+    /// Of one item for each row of X, those of the rows that take part.
+    pub fn pick<T: Copy>(&self, items: Vec<T>) -> Vec<T> {
+        match &self.kept {
+            Some(kept) => kept.iter().map(|&row| items[row as usize]).collect(),
+            None => items,
+        }
+    }
+
     /// Id of the row at this place among those that take part.
     #[inline]
     pub fn id(&self, place: usize) -> u32 {
@@ -424,6 +432,7 @@ mod tests {
     fn rows_without_weight_are_left_out() {
         let rows = Rows::new(4, Some(&[0.0, 1.0, 0.0, 2.0])).unwrap();
         assert_eq!((rows.len(), rows.id(0), rows.id(1)), (2, 1, 3));
+        assert_eq!(rows.pick(vec!['a', 'b', 'c', 'd']), ['b', 'd']);
         assert_eq!(rows.total_weight * rows.weight_unit, 3.0);
         for bad in [[0.0; 2], [-1.0, 1.0], [f64::NAN, 1.0], [f64::INFINITY, 1.0], [1e308, 1.7e308]] {
             assert!(Rows::new(2, Some(&bad)).is_err(), "{bad:?}");

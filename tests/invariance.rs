@@ -7,7 +7,7 @@ use common::draw::{Cells, Dice, Values, Weights};
 use common::structure;
 use common::table::{Aim, Recipe, Settings, Table};
 use proptest::prelude::*;
-use splitwood::{Matrix, Params, Size, Tree};
+use splitwood::{Loss, Matrix, Params, Size, Target, Tree};
 
 /// The tree without its number of features: tests and statistics, bit for bit.
 fn nodes(tree: &Tree) -> Vec<impl PartialEq + std::fmt::Debug + use<>> {
@@ -190,5 +190,21 @@ proptest! {
         let twice = Table { columns: [&table.columns[..], &table.columns].concat(), ..table.clone() };
         let params = settings.params(&table);
         prop_assert_eq!(nodes(&table.fit(&params)), nodes(&twice.fit(&params)));
+    }
+}
+
+/// The last bits of a mean must not tell which of two rows came first.
+#[test]
+fn order_of_two_rows_that_no_feature_parts() {
+    for k in 1..200 {
+        let (a, b) = (0.1 * f64::from(k), 1.0 / f64::from(k));
+        let fit = |y: [f64; 3]| {
+            let x = Matrix::from_rows(&[0.0, 1.0, 1.0], 3, 1).unwrap();
+            splitwood::fit(&x, Target::Values(&y), None, Loss::SquaredError, &Params::default()).unwrap()
+        };
+        let (tree, other) = (fit([50.0, a, b]), fit([50.0, b, a]));
+        for node in 0..tree.node_count() {
+            assert_eq!(tree.value(node), other.value(node), "{a} and {b}");
+        }
     }
 }

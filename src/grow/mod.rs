@@ -46,12 +46,11 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 ) -> Result<Tree> {
     let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
     let root = if C::ORDERED {
+        drop(items);
         fit.criterion.describe(&columns.targets.items)
     } else {
-        let root: Vec<C::Item> = (0..rows.len()).map(|place| items[rows.id(place) as usize]).collect();
-        fit.criterion.describe(&root)
+        fit.criterion.describe(&rows.pick(items))
     };
-    drop(items);
     top::grow(fit, columns, root)
 }
 

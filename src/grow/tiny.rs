@@ -189,8 +189,9 @@ impl Tiny {
         let criterion = plot.fit.criterion;
         let [a, b] = [open.rows[0], open.rows[1]].map(|row| row as usize % MAX_ROWS);
         let [y, z] = [self.targets[a], self.targets[b]];
-        let half = (z - y) / 2.0;
-        let id = sprout.push_summary(criterion, 2, y + half, half * half);
+        // From the lower one up, in whatever order they come.
+        let half = (z - y).abs() / 2.0;
+        let id = sprout.push_summary(criterion, 2, y.min(z) + half, half * half);
         if y == z || !plot.may_split(2, open.depth) {
             return;
         }

@@ -118,9 +118,9 @@ impl Sides {
 
     /// Makes what was set since the last time readable.
     fn publish(&mut self) {
-        for (word, bytes) in self.bits.iter_mut().zip(self.bytes.as_chunks::<64>().0) {
-            let bit = |(i, byte): (usize, &AtomicBool)| u64::from(byte.load(Ordering::Relaxed)) << i;
-            *word = bytes.iter().enumerate().map(bit).fold(0, |word, bit| word | bit);
+        for (word, bytes) in self.bits.iter_mut().zip(self.bytes.as_chunks_mut::<64>().0) {
+            let (eights, _) = bytes.as_chunks_mut::<8>();
+            *word = eights.iter_mut().enumerate().fold(0, |word, (i, eight)| word | pack(eight) << (8 * i));
         }
     }
 
@@ -128,6 +128,12 @@ impl Sides {
     fn is_left(&self, row: u32) -> bool {
         self.bits[row as usize / 64] >> (row % 64) & 1 != 0
     }
+}
+
+/// Eight bits, the first one lowest. The factor moves the lowest bit of each byte into the uppermost byte.
+fn pack(bytes: &mut [AtomicBool; 8]) -> u64 {
+    let bytes = u64::from_le_bytes(bytes.each_mut().map(|byte| u8::from(*byte.get_mut())));
+    bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Buffers of one worker.
@@ -420,5 +426,30 @@ impl Crown {
         };
         let pieces: Vec<Piece<'_>> = order.into_iter().map(piece).collect();
         join(&pieces, n_features, n_values, fit.team)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sides_are_read_as_they_were_set(first in prop::collection::vec(any::<bool>(), 1..300), change in 0..300usize) {
+            let mut sides = Sides::new(first.len());
+            let mut expected = first;
+            for _ in 0..2 {
+                for (row, &is_left) in expected.iter().enumerate() {
+                    sides.set(row as u32, is_left);
+                }
+                sides.publish();
+                for (row, &is_left) in expected.iter().enumerate() {
+                    prop_assert_eq!(sides.is_left(row as u32), is_left, "row {}", row);
+                }
+                let row = change % expected.len();
+                expected[row] = !expected[row];
+            }
+        }
     }
 }
