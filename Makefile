@@ -19,7 +19,7 @@ WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build demo test test-rust test-python lint format bench compare-fit compare-predict wheel clean
+.PHONY: help build demo test test-rust test-python explore lint format bench compare-fit compare-predict wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,11 +54,16 @@ demo: $(VENV)/installed ## fit real data beside scikit-learn: scores and times
 
 test: test-rust test-python ## all the tests: Rust, documentation, Python
 
+# Random cases are the same every time, so that what fails is the change.
 test-rust: ## Rust tests and documentation tests; no Python needed
-	$(CARGO) test --quiet
+	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --quiet
 
 test-python: $(VENV)/installed $(VENV)/requirements-test.txt ## Python tests on the release build
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, on other random cases each time
+	$(CARGO) test --quiet --tests
+	HYPOTHESIS_PROFILE=explore $(PY) -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/installed $(VENV)/requirements-lint.txt ## rustfmt, clippy, ruff, mypy, stubtest
 	$(CARGO) fmt --check

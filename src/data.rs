@@ -32,9 +32,9 @@ pub trait Cell:
     /// What the high word leaves open, or `None` if it decides alone.
     #[doc(hidden)]
     fn low_key(self) -> Option<u32>;
-    /// The matrix itself if its cells are `f32`.
+    /// The matrix, with the type of its cells told at run time.
     #[doc(hidden)]
-    fn narrow<'m, 'a>(x: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>>
+    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a>
     where
         Self: Sized;
 }
@@ -74,8 +74,8 @@ impl Cell for f32 {
     fn low_key(self) -> Option<u32> {
         None
     }
-    fn narrow<'m, 'a>(x: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>> {
-        Some(x)
+    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a> {
+        AnyMatrix::Single(x)
     }
 }
 
@@ -92,8 +92,8 @@ impl Cell for f64 {
     fn low_key(self) -> Option<u32> {
         Some(order_key!(self, f64, u64) as u32)
     }
-    fn narrow<'m, 'a>(_: &'m Matrix<'a, Self>) -> Option<&'m Matrix<'a, f32>> {
-        None
+    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a> {
+        AnyMatrix::Double(x)
     }
 }
 
@@ -114,6 +114,14 @@ pub struct Matrix<'a, X> {
     column_stride: isize,
     n_rows: usize,
     n_columns: usize,
+}
+
+/// A matrix of either type. Who goes on with it is compiled once, with this crate, and not again by each who calls it.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub enum AnyMatrix<'m, 'a> {
+    Single(&'m Matrix<'a, f32>),
+    Double(&'m Matrix<'a, f64>),
 }
 
 impl<'a, X: Cell> Matrix<'a, X> {

@@ -6,7 +6,7 @@ use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{self, Quantile};
 use crate::criterion::squared::{Report, SquaredError};
 use crate::criterion::{Criterion, Sample, Weighted};
-use crate::data::{Cell, Matrix, Rows, Target, check_counts, power_of_two};
+use crate::data::{AnyMatrix, Cell, Matrix, Rows, Target, check_counts, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::{Fit, Units, grow};
 use crate::median::checked_level;
@@ -37,7 +37,33 @@ pub fn fit<X: Cell>(
 /// # Errors
 /// As [`fit`], and [`Error::Interrupted`] if `go_on` has said no.
 pub fn fit_while<X: Cell>(
-    go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut() -> bool,
+    x: &Matrix<'_, X>,
+    target: Target<'_>,
+    weights: Option<&[f64]>,
+    loss: Loss,
+    params: &Params,
+) -> Result<Tree> {
+    fit_any(&mut go_on, X::any(x), target, weights, loss, params)
+}
+
+/// No type parameters: whoever calls this finds it compiled.
+fn fit_any(
+    go_on: &mut dyn FnMut() -> bool,
+    x: AnyMatrix<'_, '_>,
+    target: Target<'_>,
+    weights: Option<&[f64]>,
+    loss: Loss,
+    params: &Params,
+) -> Result<Tree> {
+    match x {
+        AnyMatrix::Single(x) => fit_matrix(go_on, x, target, weights, loss, params),
+        AnyMatrix::Double(x) => fit_matrix(go_on, x, target, weights, loss, params),
+    }
+}
+
+fn fit_matrix<X: Cell>(
+    go_on: &mut dyn FnMut() -> bool,
     x: &Matrix<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,

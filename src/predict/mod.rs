@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::layout::{Layout, Narrow, Wide};
 use self::walk::BLOCK;
-use crate::data::{Cell, Matrix};
+use crate::data::{AnyMatrix, Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::threads::Team;
 use crate::tree::{Node as ArenaNode, Tree};
@@ -66,7 +66,10 @@ impl<'a, X: Cell> Way<'a, X> {
     fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
         let layouts = &tree.layouts;
         let (n_nodes, depth, n_features) = (tree.node_count(), tree.max_depth(), tree.n_features());
-        let narrow = X::narrow(x).filter(|_| Narrow::fits(n_features, n_nodes));
+        let narrow = match X::any(x) {
+            AnyMatrix::Single(x) if Narrow::fits(n_features, n_nodes) => Some(x),
+            _ => None,
+        };
         let made = if narrow.is_some() { layouts.narrow.get().is_some() } else { layouts.wide.get().is_some() };
         if !made {
             // Who can't know how many rows are to come spends on copying what was spent without.

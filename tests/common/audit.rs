@@ -176,12 +176,14 @@ impl Auditor<'_> {
         let losses = |order: &mut dyn Iterator<Item = &usize>| self.table.definition().running_losses(order.map(row));
         let (before, mut after) = (losses(&mut order.iter()), losses(&mut order.iter().rev()));
         after.reverse();
-        let weight: f64 = order.iter().map(|id| row(id).1).sum();
+        // The light side of vast weights is lost in a difference from the total.
+        let mut rights = running_weights(order.iter().rev().map(|id| row(id).1));
+        rights.reverse();
+        let lefts = running_weights(order.iter().map(|id| row(id).1));
         let all = order.iter().fold(0, |key, &id| key ^ fingerprint(id));
-        let (mut left, mut key) = (0.0, 0);
+        let mut key = 0;
         let value = |place: usize| self.table.columns[feature][order[place]];
         let candidate = |n_left: usize| {
-            left += row(&order[n_left - 1]).1;
             key ^= fingerprint(order[n_left - 1]);
             let edge = (value(n_left - 1), value(n_left));
             (edge.0 != edge.1 && !(edge.0.is_nan() && edge.1.is_nan())).then(|| Candidate {
@@ -190,7 +192,7 @@ impl Auditor<'_> {
                 edge,
                 loss: before[n_left - 1] + after[n_left],
                 fewer: n_left.min(order.len() - n_left),
-                lighter: left.min(weight - left),
+                lighter: lefts[n_left - 1].min(rights[n_left]),
                 parting: key.min(key ^ all),
             })
         };
@@ -241,6 +243,14 @@ impl Auditor<'_> {
         }
         Ok(())
     }
+}
+
+fn running_weights(weights: impl Iterator<Item = f64>) -> Vec<f64> {
+    let so_far = |total: &mut f64, weight: f64| {
+        *total += weight;
+        Some(*total)
+    };
+    weights.scan(0.0, so_far).collect()
 }
 
 fn highest(numbers: &[f64]) -> f64 {

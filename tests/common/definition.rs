@@ -105,8 +105,10 @@ impl Definition {
         let most = rows.len() as f64 * heaviest(rows);
         match self {
             Self::SquaredError => most * range(rows).powi(2) * 2f64.powi(-48),
-            // A sum of distances, each of two roundings.
-            Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-48),
+            // A row's distance is rounded with its target and with its weight: 2^51 units of the grids, of which the heaviest row
+            // and the range have 2^50 each at least. Both gains of a comparison are sums of such, and gains that differ
+            // by 2^52 units a row are ties.
+            Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-47),
             // The derivative is a logarithm of a ratio of means, up to 50 bits.
             Self::Poisson => most * range(rows) * 2f64.powi(-44),
             Self::Gini => most * 2f64.powi(-47),
