@@ -220,9 +220,7 @@ impl Params {
         match self.max_leaf_nodes {
             None => Ok(usize::MAX),
             Some(leaves) if leaves >= 2 => Ok(usize::try_from(leaves).unwrap_or(usize::MAX)),
-            Some(leaves) => {
-                Err(Error::argument("max_leaf_nodes", format!("must be at least 2 or None, got {leaves}")))
-            }
+            Some(leaves) => Err(Error::argument("max_leaf_nodes", format!("must be at least 2 or None, got {leaves}"))),
         }
     }
 }

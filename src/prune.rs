@@ -205,7 +205,9 @@ impl Tree {
                 }
             }
         }
-        let tree = Self::new(nodes, statistics, self.n_features(), self.n_values(), self.categories.as_deref().cloned())?;
+        let tree =
+            Self::new(nodes, statistics, self.n_features(), self.n_values(), self.categories.as_deref().cloned())?;
+        let tree = tree.with_outputs(self.n_outputs())?;
         Ok(match &self.categories {
             Some(categories) => tree.with_categories(categories.counts.clone(), &categories.sets),
             None => tree,

@@ -68,7 +68,8 @@ impl<'a, X: Cell> SparseColumns<'a, X> {
         team.each(&mut columns, &mut vec![Vec::new(); team.threads()], |keyed, (column, sorted)| {
             let (rows, cells) = self.entries(*column);
             keyed.clear();
-            let entries = rows.iter().zip(cells).filter(|&(&row, cell)| takes_part[row as usize] && cell.to_f64() != 0.0);
+            let entries =
+                rows.iter().zip(cells).filter(|&(&row, cell)| takes_part[row as usize] && cell.to_f64() != 0.0);
             keyed.extend(entries.map(|(&row, cell)| ((cell.high_key(), cell.low_key()), row as u32)));
             keyed.sort_unstable();
             sorted.extend(keyed.iter().map(|&(_, row)| row));

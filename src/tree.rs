@@ -68,12 +68,7 @@ pub(crate) struct CategorySets {
 
 impl CategorySets {
     /// Adds the set of those on the left. Those on neither side are in it if `others` says so. Returns what stands for the set as a threshold.
-    pub fn push(
-        &mut self,
-        n_categories: u32,
-        [left, right]: [impl Iterator<Item = u32>; 2],
-        others: bool,
-    ) -> f64 {
+    pub fn push(&mut self, n_categories: u32, [left, right]: [impl Iterator<Item = u32>; 2], others: bool) -> f64 {
         let start = self.words.len();
         self.words.resize(start + n_words(n_categories), if others { u64::MAX } else { 0 });
         let set = &mut self.words[start..];
@@ -210,6 +205,7 @@ pub struct Tree {
     pub(crate) statistics: Statistics,
     n_features: usize,
     n_values: usize,
+    n_outputs: usize,
     max_depth: usize,
     /// Of trees with categories.
     pub(crate) categories: Option<Box<Categories>>,
@@ -228,7 +224,8 @@ impl Tree {
     ) -> Result<Self> {
         let categories = categories.map(Box::new);
         let layouts = Layouts::default();
-        let mut tree = Self { nodes, statistics, n_features, n_values, max_depth: 0, categories, layouts };
+        let mut tree =
+            Self { nodes, statistics, n_features, n_values, n_outputs: 1, max_depth: 0, categories, layouts };
         tree.max_depth = tree.check()?;
         tree.check_categories()?;
         Ok(tree)
@@ -242,10 +239,22 @@ impl Tree {
         n_values: usize,
         max_depth: usize,
     ) -> Self {
-        let tree =
-            Self { nodes, statistics, n_features, n_values, max_depth, categories: None, layouts: Layouts::default() };
+        let (categories, layouts) = (None, Layouts::default());
+        let tree = Self { nodes, statistics, n_features, n_values, n_outputs: 1, max_depth, categories, layouts };
         debug_assert_eq!(tree.check(), Ok(max_depth));
         tree
+    }
+
+    /// The same tree, its values those of several outputs, one after the other.
+    ///
+    /// # Errors
+    /// If the values can't be shared out evenly.
+    pub(crate) fn with_outputs(self, n_outputs: usize) -> Result<Self> {
+        if n_outputs == 0 || !self.n_values.is_multiple_of(n_outputs) {
+            let problem = format!("{} values can't be those of {n_outputs} outputs", self.n_values);
+            return Err(Error::argument("tree", problem));
+        }
+        Ok(Self { n_outputs, ..self })
     }
 
     /// The same tree with the numbers of categories of its features and the sets that its nodes refer to; of these only what is referred to
@@ -314,7 +323,8 @@ impl Tree {
         if let Some(categories) = &self.categories
             && categories.counts.len() != self.n_features
         {
-            let problem = format!("{} features can't have {} numbers of categories", self.n_features, categories.counts.len());
+            let problem =
+                format!("{} features can't have {} numbers of categories", self.n_features, categories.counts.len());
             return Err(Error::argument("tree", problem));
         }
         let is_sound = |test: &Test| {
@@ -378,6 +388,12 @@ impl Tree {
         self.n_values
     }
 
+    /// Number of targets that a leaf predicts; its values are shared out evenly among them.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs
+    }
+
     /// Number of nodes, leaves included.
     #[must_use]
     pub fn node_count(&self) -> usize {
@@ -413,6 +429,14 @@ impl Tree {
     #[must_use]
     pub fn missing_go_to_left(&self, node: usize) -> Option<bool> {
         self.nodes[node].test().map(|test| test.missing_left)
+    }
+
+    /// The codes of the categories that go left at an inner node on a feature of categories, `None` for other nodes. Their threshold is NaN.
+    #[must_use]
+    pub fn categories_left(&self, node: usize) -> Option<Vec<u32>> {
+        let categories = self.categories.as_deref()?;
+        let set = categories.set(&self.nodes[node].test()?)?;
+        Some((0..set.len() as u32 * 64).filter(|&code| set[code as usize / 64] >> (code % 64) & 1 != 0).collect())
     }
 
     /// Left and right child of an inner node, `None` for a leaf.

@@ -14,11 +14,14 @@ array([0, 1, 2])
 
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
 from ._median import running_median
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "RunningMedian",
     "__version__",
     "running_median",

@@ -156,7 +156,7 @@ fn fit_source<X: Cell>(
         }
         (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
     };
-    let tree = team.supervise(work, go_on)?;
+    let tree = team.supervise(work, go_on)?.with_outputs(target.n_outputs())?;
     let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
     if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
 }
@@ -191,7 +191,8 @@ impl<X: Cell> Task<'_, X> {
         for (feature, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
             let is_sound = |code: f64| code.is_nan() || (0.0..f64::from(count)).contains(&code) && code.fract() == 0.0;
             if let Some(row) = (0..x.n_rows()).find(|&row| !is_sound(x.value(row, feature))) {
-                let problem = format!("feature {feature} has {} in row {row}, not a code below {count}", x.value(row, feature));
+                let problem =
+                    format!("feature {feature} has {} in row {row}, not a code below {count}", x.value(row, feature));
                 return Err(Error::argument("categorical_features", problem));
             }
         }

@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn paths_and_features_have_seeds_of_their_own() {
         let root = Seed::new(0);
-        let seeds = [root, root.child(0), root.child(1), root.child(0).child(1), root.child(1).child(0), root.of_feature(0)];
+        let seeds =
+            [root, root.child(0), root.child(1), root.child(0).child(1), root.child(1).child(0), root.of_feature(0)];
         for (i, a) in seeds.iter().enumerate() {
             assert!(seeds[..i].iter().all(|b| a != b), "{i}");
         }

@@ -220,7 +220,10 @@ impl<C: Criterion> Grower<'_, C> {
         if let Some(n_categories) = self.n_categories(split.feature) {
             // The winner's order still stands.
             let codes = division.sides(&hands[0].order).map(|[rows, _]| {
-                rows.iter().map(|&row| self.value(row, split.feature)).filter(|code| !code.is_nan()).map(|code| code as u32)
+                rows.iter()
+                    .map(|&row| self.value(row, split.feature))
+                    .filter(|code| !code.is_nan())
+                    .map(|code| code as u32)
             });
             test.threshold = sets.push(n_categories, codes, test.missing_left);
         }
@@ -410,12 +413,7 @@ impl<C: Criterion> Grower<'_, C> {
     }
 
     /// Notes on which side each row of the node is; returns the division of the winner's order, and the threshold.
-    fn mark_sides(
-        &self,
-        open: &Open<'_, C::Node>,
-        split: &Split,
-        hand: &mut Hand<C>,
-    ) -> (Division, f64) {
+    fn mark_sides(&self, open: &Open<'_, C::Node>, split: &Split, hand: &mut Hand<C>) -> (Division, f64) {
         self.put_in_order(open, split.feature, hand);
         let order = &hand.order;
         let value = |place: usize| self.value(order[place], split.feature);
@@ -453,7 +451,10 @@ impl<C: Criterion> Grower<'_, C> {
         drop(work);
         let (left, right) =
             columns.into_iter().zip(n_lefts).map(|(column, n_left)| column.split_at_mut(n_left)).unzip();
-        [Field { rows: rows.0, columns: left, targets: targets.0 }, Field { rows: rows.1, columns: right, targets: targets.1 }]
+        [
+            Field { rows: rows.0, columns: left, targets: targets.0 },
+            Field { rows: rows.1, columns: right, targets: targets.1 },
+        ]
     }
 
     fn child_bounds(&self, bounds: Bounds, feature: usize, children: [&C::Node; 2]) -> [Bounds; 2] {

@@ -180,7 +180,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    fn search(&mut self, fit: &Fit<'_, Matrix<'_, X>, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
+    fn search(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        columns: &Columns<C::Item>,
+        task: &Task<C::Node>,
+    ) -> Option<Split> {
         let node = &task.node;
         let Self { n_rows, cells, items, buffers, steps, sweep, table, search, child, .. } = self;
         let len = fit.criterion.rows(node);
@@ -315,7 +320,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     }
 
     /// Partitions the column of targets and describes the children from it.
-    fn part_targets(&mut self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &Task<C::Node>, division: &Division) -> [C::Node; 2] {
+    fn part_targets(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        task: &Task<C::Node>,
+        division: &Division,
+    ) -> [C::Node; 2] {
         let start = fit.x.n_columns() * self.n_rows + task.start;
         let range = start..start + division.len;
         let [first, second] = &mut self.buffers;

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::layout::{Layout, Narrow, Wide};
 use self::walk::BLOCK;
+#[cfg(feature = "python")]
+use crate::data::Values;
 use crate::data::{AnySource, Cell, Matrix, Source};
 use crate::error::{Error, Result};
 use crate::threads::Team;
@@ -214,6 +216,39 @@ impl Tree {
         };
         team.supervise(work, go_on);
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// The number of each row's leaf, for cells that are stored in any way.
+    #[cfg(feature = "python")]
+    pub(crate) fn apply_values(&self, x: &dyn Values) -> Vec<i64> {
+        (0..x.n_rows()).map(|row| self.walk(|feature| x.value(row, feature), |_| ()) as i64).collect()
+    }
+
+    /// Writes the number of the leaf of each of these sparse rows: entries of row `i` are at `starts[i]..starts[i + 1]` of `columns` and
+    /// `cells`, all other cells are 0.
+    ///
+    /// # Errors
+    /// If the arrays don't fit together, or a column is one that the tree does not know.
+    pub fn apply_sparse<X: Cell>(&self, starts: &[i64], columns: &[i32], cells: &[X]) -> Result<Vec<i64>> {
+        let refuse = |problem: &str| Err(Error::argument("X", problem));
+        let fits = starts.is_sorted() && starts.first() == Some(&0) && starts.last() == Some(&(cells.len() as i64));
+        if !fits || columns.len() != cells.len() {
+            return refuse("indptr, indices and data of the sparse matrix don't fit together");
+        }
+        if columns.iter().any(|&column| column < 0 || column as usize >= self.n_features()) {
+            return refuse("a column index of the sparse matrix is out of range");
+        }
+        let mut row = vec![0.0; self.n_features()];
+        let leaf = |ends: &[i64; 2]| {
+            let entries = ends[0] as usize..ends[1] as usize;
+            for (&column, cell) in columns[entries.clone()].iter().zip(&cells[entries.clone()]) {
+                row[column as usize] = cell.to_f64();
+            }
+            let leaf = self.walk(|feature| row[feature], |_| ());
+            columns[entries].iter().for_each(|&column| row[column as usize] = 0.0);
+            leaf as i64
+        };
+        Ok(starts.array_windows().map(leaf).collect())
     }
 
     /// Walks a row with these values to its leaf, calling `visit` for each node on the way, and returns the leaf.
