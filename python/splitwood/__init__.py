@@ -14,12 +14,19 @@ array([0, 1, 2])
 
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._export import export_graphviz, export_text
 from ._median import running_median
+from ._plot import plot_tree
+from ._sklearn_bridge import from_sklearn
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "RunningMedian",
     "__version__",
+    "export_graphviz",
+    "export_text",
+    "from_sklearn",
+    "plot_tree",
     "running_median",
 ]

@@ -271,6 +271,39 @@ class _BaseTree(BaseEstimator, ABC):
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
 
+    def to_sklearn(self, X: ArrayLike | None = None) -> Any:
+        """Make a genuine tree of scikit-learn with the same predictions.
+
+        scikit-learn rounds ``X`` to float32. Rows in float32 get the same predictions from both trees. A cell
+        in float64 that is rounded across a threshold goes the other way; a warning says how many
+        thresholds that concerns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to look for such cells, for example those of the fit. None means that only the
+            tree is looked at, for thresholds so close together that no float32 is in between.
+
+        Returns
+        -------
+        tree : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
+            A fitted tree with the same nodes, and the parameters that both have. scikit-learn has no
+            ``criterion="quantile"``: it becomes "absolute_error", or "squared_error" for versions that
+            don't predict missing values otherwise.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> type(tree.to_sklearn()).__module__
+        'sklearn.tree._classes'
+        >>> tree.to_sklearn().predict([[0.0], [4.0]])
+        array([5., 9.])
+        """
+        from ._sklearn_bridge import to_sklearn
+
+        return to_sklearn(self, X)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -1,0 +1,48 @@
+"""A colour for each node: its class and how pure it is, or how large its value."""
+
+from __future__ import annotations
+
+import colorsys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+# What is cut off, in scikit-learn too.
+GREY = "#c0c0c0"
+# The first hue is orange; others are spread evenly from there.
+_FIRST_HUE, _SATURATION, _BRIGHTNESS = 25.0 / 360.0, 0.75, 0.9
+
+
+class NodeColors:
+    """The deeper the colour, the more of a node is of one class, or the larger its value."""
+
+    def __init__(self, tree: _core.Tree) -> None:
+        self._values: NDArray[np.float64] = tree.value[:, 0, :]
+        n_classes = tree.max_n_classes
+        self._hues = [
+            np.array(
+                colorsys.hsv_to_rgb((_FIRST_HUE + k / n_classes) % 1.0, _SATURATION, _BRIGHTNESS)
+            )
+            for k in range(n_classes)
+        ]
+        self._bounds = (float(self._values.min()), float(self._values.max()))
+
+    def of(self, node: int) -> str:
+        """The colour of a node, as ``#rrggbb``."""
+        values = self._values[node]
+        if len(values) == 1:
+            low, high = self._bounds
+            # Halves: the difference of two large numbers may overflow.
+            share = (values[0] / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
+            return _over_white(self._hues[0], share)
+        first = int(np.argmax(values))
+        second = float(np.max(np.delete(values, first)))
+        share = (values[first] - second) / (1.0 - second) if second < 1.0 else 0.0
+        return _over_white(self._hues[first], share)
+
+
+def _over_white(rgb: NDArray[np.float64], share: float) -> str:
+    mixed = np.rint(255.0 * (share * rgb + (1.0 - share))).astype(int)
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
