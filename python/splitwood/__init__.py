@@ -15,6 +15,7 @@ array([0, 1, 2])
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._export import export_graphviz, export_text
+from ._growth import animate_growth, plot_growth
 from ._median import running_median
 from ._plot import plot_tree
 from ._sklearn_bridge import from_sklearn
@@ -24,9 +25,11 @@ __all__ = [
     "DecisionTreeRegressor",
     "RunningMedian",
     "__version__",
+    "animate_growth",
     "export_graphviz",
     "export_text",
     "from_sklearn",
+    "plot_growth",
     "plot_tree",
     "running_median",
 ]

@@ -7,6 +7,7 @@ import pytest
 import splitwood
 import splitwood._estimators
 import splitwood._export
+import splitwood._growth
 import splitwood._median
 import splitwood._plot
 import splitwood._sklearn_bridge
@@ -15,6 +16,7 @@ MODULES = [
     splitwood,
     splitwood._estimators,
     splitwood._export,
+    splitwood._growth,
     splitwood._median,
     splitwood._plot,
     splitwood._sklearn_bridge,
