@@ -304,6 +304,22 @@ class _BaseTree(BaseEstimator, ABC):
 
         return to_sklearn(self, X)
 
+    def _fitted_html(self) -> str:
+        from ._html import fitted_html
+
+        return fitted_html(self) if hasattr(self, "tree_") else ""
+
+    # Notebooks ask for the bundle, others for the HTML alone; both are scikit-learn's, with ours below.
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._fitted_html()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
