@@ -43,6 +43,13 @@ class NodeColors:
         return _over_white(self._hues[first], share)
 
 
+def ink(color: str) -> str:
+    """Black or white, whichever can be read on this colour."""
+    red, green, blue = (int(color[start : start + 2], 16) / 255.0 for start in (1, 3, 5))
+    # Luminance with a gamma of 2; black and white have the same contrast at about 0.18.
+    return "white" if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 < 0.18 else "black"
+
+
 def _over_white(rgb: NDArray[np.float64], share: float) -> str:
     mixed = np.rint(255.0 * (share * rgb + (1.0 - share))).astype(int)
     return "#{:02x}{:02x}{:02x}".format(*mixed)

@@ -14,7 +14,7 @@ from numbers import Number
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Bunch, check_array, check_X_y
@@ -303,6 +303,66 @@ class _BaseTree(BaseEstimator, ABC):
         from ._sklearn_bridge import to_sklearn
 
         return to_sklearn(self, X)
+
+    def to_onnx(self, dtype: DTypeLike = np.float64) -> Any:
+        """Make an ONNX model with the same predictions, for runtimes without Python.
+
+        Needs onnx: ``pip install 'splitwood[onnx]'``. Predictions are identical to the last bit for rows of
+        the given type, missing values included.
+
+        Parameters
+        ----------
+        dtype : {np.float32, np.float64}, default=np.float64
+            Type of the cells of the input "X".
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            Of a regressor, it has the output "prediction" of shape (n_samples,); of a classifier, "label" of
+            shape (n_samples,) and "probabilities" of shape (n_samples, n_classes), in float64. The operator
+            is ``TreeEnsemble`` of ``ai.onnx.ml`` 5.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> session = onnxruntime.InferenceSession(tree.to_onnx().SerializeToString())
+        >>> session.run(["prediction"], {"X": np.array([[0.0], [4.0]])})
+        [array([5., 9.])]
+        """
+        from ._onnx import to_onnx
+
+        return to_onnx(self, dtype)
+
+    def to_shap(self) -> dict[str, Any]:
+        """Describe the tree as a model for ``shap.TreeExplainer``.
+
+        The values that shap then gives to the features of a row add up to the row's prediction less the
+        expected one; for a classifier, to its probabilities. Missing values go where the tree sends them.
+        With background data, shap itself rounds thresholds and values to float32.
+
+        Returns
+        -------
+        model : dict
+            What ``shap.TreeExplainer`` takes as its first argument.
+
+        Examples
+        --------
+        >>> import shap
+        >>> from splitwood import DecisionTreeRegressor
+        >>> X = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [3.0, 1.0]]
+        >>> tree = DecisionTreeRegressor().fit(X, [5.0, 5.0, 9.0, 9.0])
+        >>> explainer = shap.TreeExplainer(tree.to_shap())
+        >>> explainer.expected_value
+        array([7.])
+        >>> explainer(np.array([[3.0, 1.0]])).values
+        array([[2., 0.]])
+        """
+        from ._shap import to_shap
+
+        return to_shap(self)
 
     def _fitted_html(self) -> str:
         from ._html import fitted_html

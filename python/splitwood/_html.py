@@ -9,7 +9,7 @@ import html
 
 import numpy as np
 
-from ._colors import GREY, NodeColors
+from ._colors import GREY, NodeColors, ink
 from ._labels import Estimator, Labels
 from ._outline import Shown, deepest_outline, outline, positions
 
@@ -136,7 +136,7 @@ def _box(item: Shown, lines: tuple[str, str], middle: float, color: str) -> str:
     width, top = _width(lines), item.depth * _LEVEL
     texts = "".join(
         f'<text x="{middle:.1f}" y="{top + (place + 1) * _LINE_HEIGHT + 1:.1f}" text-anchor="middle" '
-        f'fill="black">{html.escape(_shortened(line))}</text>'
+        f'fill="{ink(color)}">{html.escape(_shortened(line))}</text>'
         for place, line in enumerate(lines)
     )
     return (

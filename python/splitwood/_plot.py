@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._colors import GREY, NodeColors
+from ._colors import GREY, NodeColors, ink
 from ._export import BoxText, check_count, check_max_depth, cut_lines
 from ._labels import Estimator, Labels, checked
 from ._outline import Shown, deepest_outline, outline, positions
@@ -183,14 +183,16 @@ def _draw_box(
     colors: NodeColors | None,
     rounded: bool,
 ) -> Annotation:
-    face: Any = ax.get_facecolor() if colors is None else colors.of(item.node)
+    fill = GREY if item.is_cut else colors.of(item.node) if colors is not None else None
     style = {
         "boxstyle": "round" if rounded else "square",
-        "facecolor": GREY if item.is_cut else face,
-        "edgecolor": "black",
+        "facecolor": ax.get_facecolor() if fill is None else fill,
+        "edgecolor": ax.spines["left"].get_edgecolor(),
         "linewidth": 0.8,
     }
     center = {"ha": "center", "va": "center", "multialignment": "center"}
+    if fill is not None:
+        center["color"] = ink(fill)
     return ax.annotate("\n".join(lines), place, bbox=style, zorder=2, **center)
 
 

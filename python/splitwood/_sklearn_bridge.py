@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._float32 import float32_below
 
 if TYPE_CHECKING:
     import sklearn.tree
@@ -152,7 +153,7 @@ def _lost_thresholds(tree: _core.Tree) -> int:
     feature, threshold = tree.feature[inner], tree.threshold[inner]
     order = np.lexsort((threshold, feature))
     feature, threshold = feature[order], threshold[order]
-    rounded = _float32_below(threshold)
+    rounded = float32_below(threshold)
     # Without two thresholds of a feature that have no float32 in between, there is nothing to look for.
     close = (feature[1:] == feature[:-1]) & (rounded[1:] == rounded[:-1])
     if not np.any(close & (threshold[1:] > threshold[:-1])) and np.isfinite(rounded).all():
@@ -165,7 +166,7 @@ def _unreachable(tree: _core.Tree) -> int:
     features, thresholds = tree.feature.tolist(), tree.threshold
     rights = tree.children_right.tolist()
     # Rounded down, a range of float32 is empty if its ends are equal.
-    floors = _float32_below(thresholds).tolist()
+    floors = float32_below(thresholds).tolist()
     low, high = (
         np.full(tree.n_features, -np.inf).tolist(),
         np.full(tree.n_features, np.inf).tolist(),
@@ -194,14 +195,6 @@ def _unreachable(tree: _core.Tree) -> int:
             (feature, (high, min(floor, high[feature]))),
         ]
     return lost
-
-
-def _float32_below(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest float32 at most as large as each value."""
-    with np.errstate(over="ignore"):
-        rounded = values.astype(np.float32)
-    down = np.nextafter(rounded, np.float32(-np.inf))
-    return np.where(rounded > values, down, rounded).astype(np.float64)
 
 
 # ---- from scikit-learn ---------------------------------------------------------------------------
@@ -307,7 +300,7 @@ def _threshold_of_float32(thresholds: NDArray[np.float64]) -> NDArray[np.float64
     It is halfway between two neighbours in float32, one on each side; what is just halfway is rounded to
     the one whose last bit is 0.
     """
-    below = _float32_below(thresholds)
+    below = float32_below(thresholds)
     with np.errstate(over="ignore", invalid="ignore"):
         above = np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64)
         # Sums of two such numbers are exact in float64, halves too.

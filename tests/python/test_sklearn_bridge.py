@@ -21,7 +21,8 @@ from handover import (
     regression_target,
     training_rows,
 )
-from splitwood._sklearn_bridge import _float32_below, _threshold_of_float32
+from splitwood._float32 import float32_below
+from splitwood._sklearn_bridge import _threshold_of_float32
 from trees import assert_same_tree
 
 # ---- to scikit-learn -----------------------------------------------------------------------------
@@ -205,9 +206,9 @@ def test_the_moved_threshold_is_the_last_that_rounds_to_the_left(threshold):
 
 
 @given(st.floats(allow_nan=False))
-def test_the_float32_below_is_the_largest_that_is_not_above(value):
+def test_thefloat32_below_is_the_largest_that_is_not_above(value):
     with np.errstate(over="ignore"):
-        below = _float32_below(np.array([value]))[0]
+        below = float32_below(np.array([value]))[0]
         assert np.float32(below) == below
         assert below <= value
         if np.isfinite(below):
