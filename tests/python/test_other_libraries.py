@@ -28,23 +28,22 @@ def treelite():
     return pytest.importorskip("treelite", reason="treelite is not installed")
 
 
-# treelite leaves the directions of missing values out of what it reads from scikit-learn.
 def test_treelite_predicts_a_regressor(treelite):
-    ours = fitted_regressor(missing=False)
+    ours = fitted_regressor()
     model = treelite.sklearn.import_model(
         forest_of(ours.to_sklearn(), sklearn.ensemble.RandomForestRegressor(1))
     )
-    X = hostile_rows(ours, missing=False, dtype=np.float32)
+    X = hostile_rows(ours, dtype=np.float32)
     predicted = treelite.gtil.predict(model, X.astype(np.float64)).reshape(-1)
     np.testing.assert_array_equal(predicted, ours.predict(X))
 
 
 def test_treelite_predicts_a_classifier(treelite):
-    ours = fitted_classifier(missing=False, labels=(0, 1, 2))
+    ours = fitted_classifier(labels=(0, 1, 2))
     model = treelite.sklearn.import_model(
         forest_of(ours.to_sklearn(), sklearn.ensemble.RandomForestClassifier(1))
     )
-    X = hostile_rows(ours, missing=False, dtype=np.float32)
+    X = hostile_rows(ours, dtype=np.float32)
     predicted = treelite.gtil.predict(model, X.astype(np.float64)).reshape(len(X), -1)
     np.testing.assert_array_equal(predicted, ours.predict_proba(X))
 

@@ -22,8 +22,10 @@ from handover import (
     training_rows,
 )
 from splitwood._float32 import float32_below
-from splitwood._sklearn_bridge import _threshold_of_float32
+from splitwood._sklearn_bridge import _threshold_of_float32, _with_nodes
 from trees import assert_same_tree
+
+NODE = sklearn.tree.DecisionTreeRegressor().fit([[0.0]], [0.0]).tree_.__getstate__()["nodes"].dtype
 
 # ---- to scikit-learn -----------------------------------------------------------------------------
 
@@ -60,6 +62,31 @@ def test_every_field_of_the_nodes_is_handed_on():
     weight = np.random.default_rng(0).random(600)
     ours = fitted_regressor(sample_weight=weight)
     assert_same_tree(ours.to_sklearn(), ours)
+
+
+def test_what_another_version_adds_to_its_nodes_stays_as_it_made_it():
+    """As in scikit-learn 1.10, whose nodes have sets of categories and whose trees have one more argument."""
+
+    class Tree:
+        dtype = np.dtype([*NODE.descr, ("left_cat_bitset", np.uint32, 8)])
+
+        def __init__(self, *arguments):
+            self.arguments = arguments
+            self.state = {"nodes": np.zeros(1, self.dtype), "values": np.zeros((1, 1, 1)), "new": 7}
+
+        def __reduce__(self):
+            return Tree, self.arguments, self.state
+
+        def __setstate__(self, state):
+            self.state = state
+
+    ours = fitted_regressor(max_depth=3).tree_
+    made = _with_nodes(Tree(5, 1, 1, "categories"), ours)
+    assert made.arguments == (5, 1, 1, "categories")
+    assert made.state["new"] == 7
+    assert made.state["node_count"] == ours.node_count
+    np.testing.assert_array_equal(made.state["nodes"]["threshold"], ours.threshold)
+    assert not made.state["nodes"]["left_cat_bitset"].any()
 
 
 def test_parameters_and_names_are_handed_on():
