@@ -287,9 +287,9 @@ class _BaseTree(BaseEstimator, ABC):
         Returns
         -------
         tree : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
-            A fitted tree with the same nodes, and the parameters that both have. scikit-learn has no
-            ``criterion="quantile"``: it becomes "absolute_error", or "squared_error" for versions that
-            don't predict missing values otherwise.
+            A fitted tree with the same nodes, and the parameters that both have; those count for another
+            fit only. scikit-learn has no ``criterion="quantile"``: it becomes "absolute_error". Versions
+            that refuse to predict missing values for such a criterion get "squared_error".
 
         Examples
         --------

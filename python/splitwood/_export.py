@@ -5,30 +5,19 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable
-from numbers import Integral
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._arguments import Estimator, check_count, check_max_depth, check_tree
 from ._colors import GREY, NodeColors
 from ._estimators import DecisionTreeClassifier
-from ._labels import Estimator, Labels, checked
+from ._labels import Labels
 from ._outline import Shown, outline
 
 # Shares of so many classes in a line; more lines for more classes.
 _CLASSES_A_LINE = 10
-
-
-def check_count(name: str, value: object, least: int) -> int:
-    """An integer of at least so much; None is dealt with elsewhere."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name}: must be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
-def check_max_depth(max_depth: object) -> int | None:
-    return None if max_depth is None else check_count("max_depth", max_depth, 0)
 
 
 def export_text(
@@ -93,7 +82,7 @@ def export_text(
     |   |   |--- class: virginica
     <BLANKLINE>
     """
-    estimator = checked(decision_tree, "export_text")
+    estimator = check_tree(decision_tree, "export_text")
     max_depth = check_max_depth(max_depth)
     spacing = check_count("spacing", spacing, 1)
     labels = Labels(
@@ -304,7 +293,7 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
-    estimator = checked(decision_tree, "export_graphviz")
+    estimator = check_tree(decision_tree, "export_graphviz")
     labels = Labels(
         estimator,
         feature_names=feature_names,

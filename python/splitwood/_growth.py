@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_regressor
 
+from ._arguments import check_count
 from ._estimators import DecisionTreeRegressor
-from ._export import check_count
 from ._frames import read_frame
 from ._plot import load_pyplot
 

@@ -9,8 +9,9 @@ import html
 
 import numpy as np
 
+from ._arguments import Estimator
 from ._colors import GREY, NodeColors, ink
-from ._labels import Estimator, Labels
+from ._labels import Labels
 from ._outline import Shown, deepest_outline, outline, positions
 
 # Boxes of the drawing, and features of the list of importances.

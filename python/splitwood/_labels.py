@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
-
-Estimator = DecisionTreeRegressor | DecisionTreeClassifier
+from ._arguments import Estimator
+from ._estimators import DecisionTreeClassifier
 
 # From here on, digits after the point say nothing: floats are integers.
 _NO_FRACTIONS = 2.0**53
@@ -23,19 +21,6 @@ class Test(NamedTuple):
     left: str
     right: str
     question: str
-
-
-def checked(decision_tree: object, purpose: str) -> Estimator:
-    """The estimator, if it is one of ours, fitted, and of a single output."""
-    if not isinstance(decision_tree, Estimator):
-        raise TypeError(
-            f"decision_tree: {purpose} needs a tree of splitwood, got {type(decision_tree).__name__}; "
-            "splitwood.from_sklearn makes one of a tree of scikit-learn"
-        )
-    check_is_fitted(decision_tree)
-    if decision_tree.tree_.n_outputs != 1:
-        raise ValueError(f"decision_tree: {purpose} can't do several outputs yet")
-    return decision_tree
 
 
 def number(value: float, decimals: int, *, padded: bool) -> str:

@@ -20,7 +20,8 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._arguments import Estimator
+from ._estimators import DecisionTreeClassifier
 from ._float32 import float32_below
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ _EXACT_IN_FLOAT32 = 1 << 24
 _DEEP = 5_000
 
 
-def to_onnx(
-    estimator: DecisionTreeRegressor | DecisionTreeClassifier, dtype: DTypeLike
-) -> ModelProto:
+def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
     """The model of a fitted tree; see the method `to_onnx`."""
     check_is_fitted(estimator)
     tree = estimator.tree_

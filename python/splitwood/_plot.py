@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._arguments import Estimator, check_count, check_max_depth, check_tree
 from ._colors import GREY, NodeColors, ink
-from ._export import BoxText, check_count, check_max_depth, cut_lines
-from ._labels import Estimator, Labels, checked
+from ._export import BoxText, cut_lines
+from ._labels import Labels
 from ._outline import Shown, deepest_outline, outline, positions
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def plot_tree(
     >>> [box.get_text() for box in plot_tree(tree, impurity=False)]
     ['x[0] <= 2.5\\nsamples = 3\\nvalue = 6.333', 'samples = 2\\nvalue = 5.0', 'samples = 1\\nvalue = 9.0']
     """
-    estimator = checked(decision_tree, "plot_tree")
+    estimator = check_tree(decision_tree, "plot_tree")
     pyplot = load_pyplot("plot_tree")
     labels = Labels(
         estimator,

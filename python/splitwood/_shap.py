@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._arguments import Estimator
+from ._estimators import DecisionTreeClassifier
 
 # What shap can explain as a loss, by its own names.
 _OBJECTIVES = {
@@ -20,7 +21,7 @@ _OBJECTIVES = {
 }
 
 
-def to_shap(estimator: DecisionTreeRegressor | DecisionTreeClassifier) -> dict[str, Any]:
+def to_shap(estimator: Estimator) -> dict[str, Any]:
     """The model of a fitted tree; see the method `to_shap`."""
     check_is_fitted(estimator)
     tree = estimator.tree_

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._arguments import Estimator
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._float32 import float32_below
 
@@ -40,6 +41,7 @@ _FIELDS = {
     "weighted_n_node_samples": "weighted_n_node_samples",
     "missing_go_to_left": "missing_go_to_left",
 }
+_NODES_AT_A_TIME = 1 << 22
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -47,7 +49,7 @@ _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def to_sklearn(
-    estimator: DecisionTreeRegressor | DecisionTreeClassifier, X: ArrayLike | None
+    estimator: Estimator, X: ArrayLike | None
 ) -> sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier:
     """A genuine estimator of scikit-learn with the nodes of this one; see the method `to_sklearn`."""
     import sklearn.tree
@@ -103,9 +105,7 @@ def _copy_parameters(source: BaseEstimator, to: BaseEstimator) -> None:
     to.set_params(**{k: v for k, v in source.get_params(deep=False).items() if k in ours})
 
 
-def _warn_of_float32(
-    estimator: DecisionTreeRegressor | DecisionTreeClassifier, X: ArrayLike | None
-) -> None:
+def _warn_of_float32(estimator: Estimator, X: ArrayLike | None) -> None:
     if X is None:
         affected = _lost_thresholds(estimator.tree_)
         finding = "part values that are the same in float32"
@@ -123,17 +123,16 @@ def _warn_of_float32(
         )
 
 
-def _crossed_thresholds(
-    estimator: DecisionTreeRegressor | DecisionTreeClassifier, X: ArrayLike
-) -> int:
+def _crossed_thresholds(estimator: Estimator, X: ArrayLike) -> int:
     """Number of nodes at which a row of `X` would turn the other way in float32."""
     rows = estimator._rows(X)
     tree = estimator.tree_
     feature, threshold = tree.feature, tree.threshold
     crossed: set[int] = set()
-    # In parts: rows pass many nodes.
-    for start in range(0, len(rows), 4096):
-        part = rows[start : start + 4096]
+    # In parts, as many rows as pass a few million nodes.
+    n_rows = max(1, _NODES_AT_A_TIME // (tree.max_depth + 1))
+    for start in range(0, len(rows), n_rows):
+        part = rows[start : start + n_rows]
         starts, nodes = tree.decision_path(part)
         passed = np.repeat(np.arange(len(part)), np.diff(starts))
         inner = feature[nodes] >= 0
@@ -200,7 +199,7 @@ def _unreachable(tree: _core.Tree) -> int:
 # ---- from scikit-learn ---------------------------------------------------------------------------
 
 
-def from_sklearn(estimator: Any) -> DecisionTreeRegressor | DecisionTreeClassifier:
+def from_sklearn(estimator: Any) -> Estimator:
     """Make a tree of splitwood from a fitted tree of scikit-learn, with the same predictions for every row.
 
     Parameters
@@ -230,7 +229,7 @@ def from_sklearn(estimator: Any) -> DecisionTreeRegressor | DecisionTreeClassifi
     """
     import sklearn.tree
 
-    made: DecisionTreeRegressor | DecisionTreeClassifier
+    made: Estimator
     if isinstance(estimator, sklearn.tree.DecisionTreeClassifier):
         made = DecisionTreeClassifier()
     elif isinstance(estimator, sklearn.tree.DecisionTreeRegressor):

@@ -22,7 +22,7 @@ from handover import (
     training_rows,
 )
 from splitwood._float32 import float32_below
-from splitwood._sklearn_bridge import _threshold_of_float32, _with_nodes
+from splitwood._sklearn_bridge import _lost_thresholds, _threshold_of_float32, _with_nodes
 from trees import assert_same_tree
 
 NODE = sklearn.tree.DecisionTreeRegressor().fit([[0.0]], [0.0]).tree_.__getstate__()["nodes"].dtype
@@ -130,6 +130,34 @@ def test_rows_are_looked_at_one_by_one():
     with pytest.warns(UserWarning, match="1 of 1 thresholds are crossed"):
         theirs = stump.to_sklearn(stamps)
     assert (theirs.predict(stamps) != stump.predict(stamps)).any()
+
+
+def lost_thresholds(tree):
+    """The obvious way: bounds from all ancestors, and whether float32 are left on both sides."""
+    parent = {}
+    for node in np.flatnonzero(tree.children_left >= 0).tolist():
+        parent[int(tree.children_left[node])] = (node, "left")
+        parent[int(tree.children_right[node])] = (node, "right")
+    floor = float32_below(tree.threshold)
+    lost = 0
+    for node in np.flatnonzero(tree.children_left >= 0).tolist():
+        low, high, at = -np.inf, np.inf, node
+        while at in parent:
+            at, side = parent[at]
+            if tree.feature[at] == tree.feature[node]:
+                low = max(low, floor[at]) if side == "right" else low
+                high = min(high, floor[at]) if side == "left" else high
+        lost += not (low < floor[node] < high)
+    return lost
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_lost_thresholds_are_those_of_the_obvious_way(seed, n_features):
+    rng = np.random.default_rng(seed)
+    # A dozen neighbours in float32, with float64 between some of them.
+    X = 1.0 + rng.integers(0, 40, (60, n_features)) * 2.0**-25
+    ours = splitwood.DecisionTreeRegressor(max_depth=6).fit(X, rng.random(60))
+    assert _lost_thresholds(ours.tree_) == lost_thresholds(ours.tree_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
