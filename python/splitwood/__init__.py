@@ -15,6 +15,7 @@ array([0, 1, 2])
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._export import export_graphviz, export_text
+from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
 from ._growth import animate_growth, plot_growth
 from ._median import running_median
 from ._plot import plot_tree
@@ -23,6 +24,8 @@ from ._sklearn_bridge import from_sklearn
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "RunningMedian",
     "__version__",
     "animate_growth",

@@ -16,31 +16,40 @@ _FIRST_HUE, _SATURATION, _BRIGHTNESS = 25.0 / 360.0, 0.75, 0.9
 
 
 class NodeColors:
-    """The deeper the colour, the more of a node is of one class, or the larger its value."""
+    """The deeper the colour, the more of a node is of one class, or the larger its value.
+
+    With several outputs: the purer it is.
+    """
 
     def __init__(self, tree: _core.Tree) -> None:
-        self._values: NDArray[np.float64] = tree.value[:, 0, :]
-        n_classes = tree.max_n_classes
+        self._shares: NDArray[np.float64] | None = None
+        if tree.n_outputs > 1:
+            self._numbers = -tree.impurity
+        elif tree.max_n_classes == 1:
+            self._numbers = tree.value[:, 0, 0]
+        else:
+            self._shares = tree.value[:, 0, :]
+        if self._shares is None:
+            # Halves: the difference of two large numbers may overflow.
+            self._numbers = self._numbers / 2.0
+            self._bounds = (float(self._numbers.min()), float(self._numbers.max()))
+        n_hues = 1 if self._shares is None else tree.max_n_classes
         self._hues = [
-            np.array(
-                colorsys.hsv_to_rgb((_FIRST_HUE + k / n_classes) % 1.0, _SATURATION, _BRIGHTNESS)
-            )
-            for k in range(n_classes)
+            np.array(colorsys.hsv_to_rgb((_FIRST_HUE + k / n_hues) % 1.0, _SATURATION, _BRIGHTNESS))
+            for k in range(n_hues)
         ]
-        self._bounds = (float(self._values.min()), float(self._values.max()))
 
     def of(self, node: int) -> str:
         """The colour of a node, as ``#rrggbb``."""
-        values = self._values[node]
-        if len(values) == 1:
+        if self._shares is None:
             low, high = self._bounds
-            # Halves: the difference of two large numbers may overflow.
-            share = (values[0] / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
-            return _over_white(self._hues[0], share)
-        first = int(np.argmax(values))
-        second = float(np.max(np.delete(values, first)))
-        share = (values[first] - second) / (1.0 - second) if second < 1.0 else 0.0
-        return _over_white(self._hues[first], share)
+            depth = (self._numbers[node] - low) / (high - low) if high > low else 0.0
+            return _over_white(self._hues[0], depth)
+        shares = self._shares[node]
+        first = int(np.argmax(shares))
+        second = float(np.max(np.delete(shares, first)))
+        depth = (shares[first] - second) / (1.0 - second) if second < 1.0 else 0.0
+        return _over_white(self._hues[first], depth)
 
 
 def ink(color: str) -> str:
@@ -50,6 +59,6 @@ def ink(color: str) -> str:
     return "white" if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 < 0.18 else "black"
 
 
-def _over_white(rgb: NDArray[np.float64], share: float) -> str:
-    mixed = np.rint(255.0 * (share * rgb + (1.0 - share))).astype(int)
+def _over_white(rgb: NDArray[np.float64], depth: float) -> str:
+    mixed = np.rint(255.0 * (depth * rgb + (1.0 - depth))).astype(int)
     return "#{:02x}{:02x}{:02x}".format(*mixed)

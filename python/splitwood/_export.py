@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._arguments import Estimator, check_count, check_max_depth, check_tree
 from ._colors import GREY, NodeColors
@@ -118,17 +118,15 @@ def _indent(item: Shown, spacing: int) -> str:
 def _leaf_words(estimator: Estimator, labels: Labels, show_weights: bool) -> Callable[[int], str]:
     """What a leaf predicts, as a function of its node id."""
     tree = estimator.tree_
-    values, weight = tree.value[:, 0, :], tree.weighted_n_node_samples
-
-    def numbers(row: Any) -> str:
-        return "[" + ", ".join(labels.number(v) for v in row) + "]"
+    values, weight = tree.value, tree.weighted_n_node_samples
 
     def describe(node: int) -> str:
         if labels.class_names is None:
-            return f"value: {numbers(values[node])}"
-        words = f"class: {labels.class_names[int(np.argmax(values[node]))]}"
+            return f"value: {labels.numbers(values[node, :, 0])}"
+        words = f"class: {labels.classes(values[node])}"
         if show_weights:
-            words = f"weights: {numbers(values[node] * weight[node])} {words}"
+            weights = ", ".join(map(labels.numbers, values[node] * weight[node]))
+            words = f"weights: {weights} {words}"
         return words
 
     return describe
@@ -156,7 +154,7 @@ class BoxText:
         self._is_classifier = isinstance(estimator, DecisionTreeClassifier)
         tree = estimator.tree_
         self._impurities, self._rows = tree.impurity, tree.n_node_samples
-        self._weight, self._values = tree.weighted_n_node_samples, tree.value[:, 0, :]
+        self._weight, self._values = tree.weighted_n_node_samples, tree.value
 
     def lines(self, item: Shown) -> list[str]:
         """The lines in the box of a node that is not cut off."""
@@ -179,24 +177,30 @@ class BoxText:
         first, *more = self._value_lines(node)
         lines += [line("value", first), *more]
         if self._labels.class_names is not None:
-            name = self._labels.class_names[int(np.argmax(self._values[node]))]
-            lines.append(line("class", name))
+            lines.append(line("class", self._labels.classes(self._values[node])))
         return lines
 
     def _value_lines(self, node: int) -> list[str]:
-        values = self._values[node]
-        if not self._is_classifier:
-            return [self._labels.number(values[0])]
+        if self._is_classifier:
+            return [
+                line for shares in self._values[node] for line in self._share_lines(node, shares)
+            ]
+        values = self._values[node, :, 0]
+        return [
+            self._labels.number(values[0]) if len(values) == 1 else self._labels.numbers(values)
+        ]
+
+    def _share_lines(self, node: int, shares: NDArray[np.float64]) -> list[str]:
+        """The shares or weights of the classes of one output."""
         if not self._proportion:
-            values = values * self._weight[node]
-        if not self._proportion and np.all(values == np.rint(values)):
-            texts = [str(int(v)) for v in values]
+            shares = shares * self._weight[node]
+        if not self._proportion and np.all(shares == np.rint(shares)):
+            texts = [str(int(v)) for v in shares]
         else:
-            texts = [self._labels.number(v) for v in values]
+            texts = [self._labels.number(v) for v in shares]
         starts = range(0, len(texts), _CLASSES_A_LINE)
         lines = [", ".join(texts[start : start + _CLASSES_A_LINE]) for start in starts]
-        lines = [f"{text}," for text in lines[:-1]] + [f"{lines[-1]}]"]
-        return [f"[{lines[0]}", *lines[1:]]
+        return ("[" + ",\n".join(lines) + "]").split("\n")
 
 
 def cut_lines(item: Shown) -> list[str]:

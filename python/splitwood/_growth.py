@@ -176,6 +176,9 @@ class _Scene:
             raise ValueError(
                 f"X: must have one or two features to be drawn, got shape {cells.shape}"
             )
+        targets = np.asarray(y, dtype=np.float64)
+        if targets.ndim != 1:
+            raise ValueError(f"y: must be a vector to be drawn, got shape {targets.shape}")
         trees = []
         for depth in depths:
             tree = clone(estimator).set_params(max_depth=depth).fit(cells, y)
@@ -183,9 +186,7 @@ class _Scene:
         unnamed = ["x"] if cells.shape[1] == 1 else ["x[0]", "x[1]"]
         # pyarrow's name for it, then that of pandas and polars.
         names = getattr(X, "column_names", getattr(X, "columns", unnamed))
-        return cls(
-            cells.astype(np.float64), np.asarray(y, dtype=np.float64), [*map(str, names)], trees
-        )
+        return cls(cells.astype(np.float64), targets, [*map(str, names)], trees)
 
     @property
     def n_features(self) -> int:

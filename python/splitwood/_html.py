@@ -34,9 +34,7 @@ def fitted_html(estimator: Estimator) -> str:
         _count(tree.n_features, "feature"),
     ]
     parts = [f"<div>{' · '.join(size)}</div>"]
-    if tree.n_outputs == 1:
-        parts.append(_drawing(estimator))
-    parts.append(_importances(estimator))
+    parts += [_drawing(estimator), _importances(estimator)]
     style = "font:12px sans-serif; margin:6px 2px; overflow-x:auto"
     return f'<div class="splitwood-tree" style="{style}">{"".join(parts)}</div>'
 
@@ -92,7 +90,7 @@ def _drawing(estimator: Estimator) -> str:
 def _texts(estimator: Estimator, shown: list[Shown]) -> list[tuple[str, str]]:
     """Two lines for each box: what it asks or predicts, and its rows."""
     labels = _labels(estimator)
-    rows, values = estimator.tree_.n_node_samples, estimator.tree_.value[:, 0, :]
+    rows, values = estimator.tree_.n_node_samples, estimator.tree_.value
     texts = []
     for item in shown:
         if item.is_cut:
@@ -101,9 +99,11 @@ def _texts(estimator: Estimator, shown: list[Shown]) -> list[tuple[str, str]]:
         if not item.is_leaf:
             first = labels.test(item.node).question
         elif labels.class_names is not None:
-            first = labels.class_names[int(np.argmax(values[item.node]))]
+            first = labels.classes(values[item.node])
+        elif values.shape[1] > 1:
+            first = labels.numbers(values[item.node, :, 0])
         else:
-            first = labels.number(values[item.node, 0])
+            first = labels.number(values[item.node, 0, 0])
         texts.append((first, _count(int(rows[item.node]), "row")))
     return texts
 

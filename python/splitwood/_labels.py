@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,8 @@ from ._estimators import DecisionTreeClassifier
 
 # From here on, digits after the point say nothing: floats are integers.
 _NO_FRACTIONS = 2.0**53
+# Categories that a test lists.
+_MAX_MEMBERS = 8
 
 
 class Test(NamedTuple):
@@ -55,12 +57,13 @@ class Labels:
         # The user's words are escaped here, for the language of the output; all others are our own.
         self._feature_names = _feature_names(estimator, feature_names, escape)
         self._unnamed = unnamed
+        # A list for each output.
         self.class_names = _class_names(estimator, class_names, escape)
         self._at_most = at_most
         self._decimals = decimals
         self._padded = padded
         tree = estimator.tree_
-        self._feature, self._threshold = tree.feature, tree.threshold
+        self._tree, self._feature, self._threshold = tree, tree.feature, tree.threshold
         self._missing_left = tree.missing_go_to_left
         self._show_missing = (
             missing_goes_its_own_way(estimator) if show_missing is None else show_missing
@@ -74,15 +77,29 @@ class Labels:
             return self._unnamed.format(index)
         return self._feature_names[index]
 
+    def numbers(self, values: NDArray[np.float64]) -> str:
+        return "[" + ", ".join(map(self.number, values)) + "]"
+
+    def classes(self, values: NDArray[np.float64]) -> str:
+        """The classes with the largest shares, of which there is a row for each output."""
+        assert self.class_names is not None
+        outputs = zip(self.class_names, values.argmax(axis=1), strict=True)
+        names = [labels[place] for labels, place in outputs]
+        return names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
+
     def test(self, node: int) -> Test:
         """What an inner node asks, and where missing values go if that is to be shown."""
         name = self.feature(self._feature[node])
         if np.isposinf(self._threshold[node]):
             # Every value there is goes left.
             return Test(f"{name} is not missing", f"{name} is missing", f"{name} is not missing")
-        threshold = self.number(self._threshold[node])
-        # Two spaces, so that the thresholds of both branches stand in line.
-        left, right = f"{name} {self._at_most} {threshold}", f"{name} >  {threshold}"
+        if np.isnan(self._threshold[node]):
+            members = _members(self._tree.categories_left(node) or [])
+            left, right = f"{name} in {members}", f"{name} not in {members}"
+        else:
+            threshold = self.number(self._threshold[node])
+            # Two spaces, so that the thresholds of both branches stand in line.
+            left, right = f"{name} {self._at_most} {threshold}", f"{name} >  {threshold}"
         question = left
         if self._show_missing:
             if self._missing_left[node]:
@@ -91,6 +108,14 @@ class Labels:
                 question = f"{left}, not missing"
                 right = f"{right} or missing"
         return Test(left, right, question)
+
+
+def _members(categories: list[int]) -> str:
+    """A set of categories, the first of them if they are many."""
+    words = [str(category) for category in categories[:_MAX_MEMBERS]]
+    if len(categories) > _MAX_MEMBERS:
+        words.append(f"{len(categories) - _MAX_MEMBERS:,} more")
+    return "{" + ", ".join(words) + "}"
 
 
 def missing_goes_its_own_way(estimator: Estimator) -> bool:
@@ -124,14 +149,17 @@ def _feature_names(
 
 def _class_names(
     estimator: Estimator, given: ArrayLike | bool | None, escape: Callable[[str], str]
-) -> Sequence[str] | None:
+) -> list[list[str]] | None:
     if not isinstance(estimator, DecisionTreeClassifier) or given is None or given is False:
         return None
-    classes: NDArray[Any] = estimator.classes_
-    given = classes if given is True else np.asarray(given, dtype=object)
-    names = [escape(str(name)) for name in given]
-    if len(names) != len(classes):
+    outputs = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
+    if given is True:
+        return [[escape(str(label)) for label in labels] for labels in outputs]
+    if len(outputs) > 1:
+        raise ValueError("class_names: several outputs have the names of their labels; pass True")
+    names = [escape(str(name)) for name in np.asarray(given, dtype=object)]
+    if len(names) != len(outputs[0]):
         raise ValueError(
-            f"class_names: the tree has {len(classes)} classes, got {len(names)} names"
+            f"class_names: the tree has {len(outputs[0])} classes, got {len(names)} names"
         )
-    return names
+    return [names]

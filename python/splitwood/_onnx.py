@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arguments import Estimator
+from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier
 from ._float32 import float32_below
 
@@ -39,13 +38,10 @@ _DEEP = 5_000
 
 def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
     """The model of a fitted tree; see the method `to_onnx`."""
-    check_is_fitted(estimator)
-    tree = estimator.tree_
+    tree = check_can_be_handed_on(estimator, "to_onnx")
     cells = np.dtype(dtype)
     if cells not in (np.float32, np.float64):
         raise ValueError(f"dtype: must be float32 or float64, got {cells}")
-    if tree.n_outputs != 1:
-        raise ValueError("to_onnx: several outputs can't be handed on yet")
     if cells == np.float32 and tree.n_leaves > _EXACT_IN_FLOAT32:
         raise ValueError(
             f"dtype: {tree.n_leaves:,} leaves can't be told apart in float32; pass float64"
@@ -59,9 +55,12 @@ def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
         )
     graph = _Graph(tree, cells)
     if isinstance(estimator, DecisionTreeClassifier):
-        graph.add_classes(tree, estimator.classes_)
+        outputs = [estimator.classes_] if tree.n_outputs == 1 else estimator.classes_
+        for output, classes in enumerate(outputs):
+            suffix = "" if tree.n_outputs == 1 else f"_{output}"
+            graph.add_classes(tree.value[:, output, : len(classes)], classes, suffix)
     else:
-        graph.add_values(tree)
+        graph.add_values(tree.value[:, 0, 0] if tree.n_outputs == 1 else tree.value[:, :, 0])
     return graph.model(type(estimator).__name__)
 
 
@@ -122,25 +121,25 @@ class _Graph:
             ),
         }
 
-    def add_values(self, tree: _core.Tree) -> None:
-        """The output "prediction" of a regressor."""
-        self._table("values", tree.value[self._is_leaf, 0, 0])
+    def add_values(self, values: NDArray[np.float64]) -> None:
+        """The output "prediction" of a regressor, from the values of all nodes."""
+        self._table("values", values[self._is_leaf])
         self._node("Gather", ["values", "leaf"], "prediction")
-        self._outputs.append(self._tensor("prediction", np.dtype(np.float64), [None]))
+        shape = [None, *values.shape[1:]]
+        self._outputs.append(self._tensor("prediction", values.dtype, shape))
 
-    def add_classes(self, tree: _core.Tree, classes: NDArray[Any]) -> None:
-        """The outputs "label" and "probabilities" of a classifier."""
-        shares = tree.value[self._is_leaf, 0, :]
-        labels = _plain_labels(classes)
-        self._table("values", shares)
-        self._table("codes", np.argmax(shares, axis=1).astype(np.int64))
-        self._table("classes", labels)
-        self._node("Gather", ["codes", "leaf"], "code")
-        self._node("Gather", ["classes", "code"], "label")
-        self._node("Gather", ["values", "leaf"], "probabilities")
+    def add_classes(self, shares: NDArray[np.float64], classes: NDArray[Any], suffix: str) -> None:
+        """The outputs "label" and "probabilities" of a classifier, from the shares of all nodes."""
+        shares, labels = shares[self._is_leaf], _plain_labels(classes)
+        self._table(f"shares{suffix}", shares)
+        self._table(f"codes{suffix}", np.argmax(shares, axis=1).astype(np.int64))
+        self._table(f"classes{suffix}", labels)
+        self._node("Gather", [f"codes{suffix}", "leaf"], f"code{suffix}")
+        self._node("Gather", [f"classes{suffix}", f"code{suffix}"], f"label{suffix}")
+        self._node("Gather", [f"shares{suffix}", "leaf"], f"probabilities{suffix}")
         self._outputs += [
-            self._tensor("label", labels.dtype, [None]),
-            self._tensor("probabilities", np.dtype(np.float64), [None, len(labels)]),
+            self._tensor(f"label{suffix}", labels.dtype, [None]),
+            self._tensor(f"probabilities{suffix}", shares.dtype, [None, len(labels)]),
         ]
 
     def model(self, name: str) -> ModelProto:

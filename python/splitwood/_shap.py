@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ._arguments import Estimator
+from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier
 
 # What shap can explain as a loss, by its own names.
@@ -23,12 +22,11 @@ _OBJECTIVES = {
 
 def to_shap(estimator: Estimator) -> dict[str, Any]:
     """The model of a fitted tree; see the method `to_shap`."""
-    check_is_fitted(estimator)
-    tree = estimator.tree_
-    if tree.n_outputs != 1:
-        raise ValueError("to_shap: several outputs can't be handed on yet")
-    left, right = tree.children_left, tree.children_right
+    tree = check_can_be_handed_on(estimator, "to_shap")
     is_classifier = isinstance(estimator, DecisionTreeClassifier)
+    if is_classifier and tree.n_outputs != 1:
+        raise ValueError("to_shap: shap can't explain several outputs of classes at once")
+    left, right = tree.children_left, tree.children_right
     return {
         "trees": [
             {
@@ -37,7 +35,7 @@ def to_shap(estimator: Estimator) -> dict[str, Any]:
                 "children_default": np.where(tree.missing_go_to_left, left, right),
                 "features": tree.feature,
                 "thresholds": tree.threshold,
-                "values": tree.value[:, 0, :],
+                "values": tree.value.reshape(tree.node_count, -1),
                 "node_sample_weight": tree.weighted_n_node_samples,
             }
         ],

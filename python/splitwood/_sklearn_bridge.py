@@ -23,9 +23,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arguments import Estimator
+from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._float32 import float32_below
+from ._sparse import is_sparse
 
 if TYPE_CHECKING:
     import sklearn.tree
@@ -54,16 +55,13 @@ def to_sklearn(
     """A genuine estimator of scikit-learn with the nodes of this one; see the method `to_sklearn`."""
     import sklearn.tree
 
-    check_is_fitted(estimator)
-    tree = estimator.tree_
-    if tree.n_outputs != 1:
-        raise ValueError("to_sklearn: several outputs can't be handed on yet")
+    tree = check_can_be_handed_on(estimator, "to_sklearn")
     if isinstance(estimator, DecisionTreeClassifier):
         made = sklearn.tree.DecisionTreeClassifier()
-        targets = estimator.classes_
+        targets = _all_classes(estimator)
     else:
         made = sklearn.tree.DecisionTreeRegressor()
-        targets = np.zeros(1)
+        targets = np.zeros((1, tree.n_outputs))
     made.fit(np.zeros((len(targets), tree.n_features), dtype=np.float32), targets)
     made.tree_ = _with_nodes(made.tree_, tree)
     _copy_parameters(estimator, made)
@@ -78,6 +76,16 @@ def to_sklearn(
         made.feature_names_in_ = estimator.feature_names_in_
     _warn_of_float32(estimator, X)
     return made
+
+
+def _all_classes(estimator: DecisionTreeClassifier) -> NDArray[Any]:
+    """Targets that have each class of each output."""
+    if estimator.n_outputs_ == 1:
+        classes: NDArray[Any] = estimator.classes_
+        return classes
+    n_rows = max(map(len, estimator.classes_))
+    columns = [labels[np.arange(n_rows) % len(labels)] for labels in estimator.classes_]
+    return np.stack(columns, axis=1)
 
 
 def _with_nodes(model: Any, tree: _core.Tree) -> Any:
@@ -131,8 +139,9 @@ def _crossed_thresholds(estimator: Estimator, X: ArrayLike) -> int:
     crossed: set[int] = set()
     # In parts, as many rows as pass a few million nodes.
     n_rows = max(1, _NODES_AT_A_TIME // (tree.max_depth + 1))
-    for start in range(0, len(rows), n_rows):
+    for start in range(0, rows.shape[0], n_rows):
         part = rows[start : start + n_rows]
+        part = part.toarray() if is_sparse(part) else part
         starts, nodes = tree.decision_path(part)
         passed = np.repeat(np.arange(len(part)), np.diff(starts))
         inner = feature[nodes] >= 0
@@ -205,8 +214,7 @@ def from_sklearn(estimator: Any) -> Estimator:
     Parameters
     ----------
     estimator : DecisionTreeRegressor, DecisionTreeClassifier, ExtraTreeRegressor or ExtraTreeClassifier
-        A fitted tree of scikit-learn, with a single output. The trees of a forest are in its
-        ``estimators_``.
+        A fitted tree of scikit-learn. The trees of a forest are in its ``estimators_``.
 
     Returns
     -------
@@ -240,19 +248,19 @@ def from_sklearn(estimator: Any) -> Estimator:
         )
     check_is_fitted(estimator)
     tree = estimator.tree_
-    if tree.n_outputs != 1:
-        raise ValueError("from_sklearn: several outputs can't be taken over yet")
     if np.any(getattr(tree, "_n_categories", -1) > 0):
         raise ValueError("from_sklearn: categorical features can't be taken over yet")
     _copy_parameters(estimator, made)
     made.tree_ = _from_nodes(tree)
-    made.n_outputs_ = 1
+    made.n_outputs_ = tree.n_outputs
     made.n_features_in_ = estimator.n_features_in_
     if hasattr(estimator, "feature_names_in_"):
         made.feature_names_in_ = estimator.feature_names_in_
     if isinstance(made, DecisionTreeClassifier):
         made.classes_ = estimator.classes_
-        made.n_classes_ = len(estimator.classes_)
+        made.n_classes_ = (
+            int(tree.n_classes[0]) if tree.n_outputs == 1 else np.array(tree.n_classes)
+        )
     return made
 
 
@@ -264,7 +272,7 @@ def _from_nodes(tree: Any) -> _core.Tree:
     right = tree.children_right[order].astype(np.int64)
     return _core.Tree._from_state(
         tree.n_features,
-        tree.max_n_classes,
+        tree.n_outputs * tree.max_n_classes,
         tree.feature[order].astype(np.int64),
         _threshold_of_float32(tree.threshold[order]),
         tree.missing_go_to_left[order].astype(np.uint8),
@@ -273,6 +281,8 @@ def _from_nodes(tree: Any) -> _core.Tree:
         tree.impurity[order],
         tree.n_node_samples[order].astype(np.int64),
         tree.weighted_n_node_samples[order],
+        tree.n_outputs,
+        None,
     )
 
 

@@ -6,7 +6,7 @@ a single leaf.
 
 import numpy as np
 
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _core
 
 
 def training_rows(seed, *, missing=True, dtype=np.float64, n_rows=600):
@@ -42,6 +42,29 @@ def fitted_classifier(
     y = regression_target(X, seed)
     edges = np.quantile(y, np.linspace(0, 1, len(labels) + 1)[1:-1])
     return DecisionTreeClassifier(**settings).fit(X, np.array(labels)[np.digitize(y, edges)])
+
+
+def fitted_outputs(*, classes=False, **settings):
+    """Two targets: numbers, or labels of which there are three and two."""
+    X = training_rows(0)
+    y = regression_target(X, 0)
+    if not classes:
+        return DecisionTreeRegressor(**settings).fit(X, np.stack([y, np.round(y**2, 1)], axis=1))
+    three = np.array(["low", "mid", "top"])[np.digitize(y, [0.5, 1.5])]
+    two = np.array(["no", "yes"])[(X[:, 1] > 1).astype(int)]
+    return DecisionTreeClassifier(**settings).fit(X, np.stack([three, two], axis=1))
+
+
+def fitted_categories():
+    """A tree that asks for categories: codes 0 to 19 of the first feature, of which every third is high."""
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(0, 20, 500).astype(np.float64), rng.random(500)], axis=1)
+    y = 5.0 * (X[:, 0] % 3 == 0) + X[:, 1]
+    model = DecisionTreeRegressor(max_depth=2).fit(X, y)
+    own = {"quantile": 0.5, "leaf_value": None, "categories": [20, 0]}
+    settings = model._settings() | own
+    model.tree_ = _core.fit_regressor(X, y, None, settings)
+    return model
 
 
 def hostile_rows(estimator, seed=0, *, missing=True, infinite=False, dtype=np.float64, n_rows=4000):
@@ -83,7 +106,18 @@ def chain(depth):
     missing_left = np.zeros(n_nodes, dtype=np.uint8)
     model = DecisionTreeRegressor().fit([[0.0]], [0.0])
     model.tree_ = model.tree_._from_state(
-        1, 1, feature, threshold, missing_left, right, values, np.zeros(n_nodes), rows, None
+        1,
+        1,
+        feature,
+        threshold,
+        missing_left,
+        right,
+        values,
+        np.zeros(n_nodes),
+        rows,
+        None,
+        1,
+        None,
     )
     return model
 

@@ -11,7 +11,7 @@ import sklearn.tree
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import splitwood
-from handover import chain, fitted_classifier
+from handover import chain, fitted_categories, fitted_classifier, fitted_outputs
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, export_graphviz, export_text
 from splitwood._labels import number
 from splitwood._outline import deepest_outline, node_depths, outline, positions
@@ -102,6 +102,34 @@ def test_missing_values_can_be_shown_or_not():
     assert "|--- feature_2 >  2.45 or missing\n" in export_text(ours, show_missing=True)
     assert "or missing" not in export_text(missing_tree(), show_missing=False)
     assert "2.45, not missing" in export_graphviz(ours, show_missing=True)
+
+
+def test_categories_are_sets():
+    report = export_text(fitted_categories(), feature_names=["color", "size"])
+    assert report.splitlines()[0] == "|--- color in {1, 2, 4, 5, 7, 8, 10, 11, 5 more}"
+    assert "\n|--- color not in {1, 2, 4, 5, 7, 8, 10, 11, 5 more}\n" in report
+    assert "x[0] in {1, 2, 4" in export_graphviz(fitted_categories())
+    assert "color in {1, 2, 4, 5, 7, 8, 10, 11, 5 more} or missing" in export_text(
+        fitted_categories(), feature_names=["color", "size"], show_missing=True
+    )
+
+
+def test_several_outputs_are_listed():
+    numbers = DecisionTreeRegressor(max_depth=3).fit(IRIS.data[:, :2], IRIS.data[:, 2:])
+    assert export_text(numbers) == sklearn.tree.export_text(numbers.to_sklearn())
+    classes = fitted_outputs(classes=True, max_depth=2)
+    report = export_text(classes, show_weights=True)
+    leaf = int(np.flatnonzero(classes.tree_.children_left < 0)[0])
+    weights = classes.tree_.value[leaf] * classes.tree_.weighted_n_node_samples[leaf]
+    words = ", ".join("[" + ", ".join(f"{v:.2f}" for v in row) + "]" for row in weights)
+    labels = [names[row.argmax()] for names, row in zip(classes.classes_, weights, strict=True)]
+    assert f"weights: {words} class: [{', '.join(labels)}]" in report
+    graph = export_graphviz(classes, filled=True, class_names=True)
+    assert f"class = [{', '.join(labels)}]" in graph
+    with pytest.raises(
+        ValueError, match="class_names: several outputs have the names of their labels"
+    ):
+        export_text(classes, class_names=["a", "b", "c"])
 
 
 def test_a_chain_a_million_deep_prints_its_first_levels():

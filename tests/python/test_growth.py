@@ -114,6 +114,8 @@ def test_wrong_arguments_are_named():
         ValueError, match=r"X: must have one or two features to be drawn, got shape \(9, 3\)"
     ):
         plot_growth({}, np.zeros((9, 3)), np.zeros(9))
+    with pytest.raises(ValueError, match=r"y: must be a vector to be drawn, got shape \(200, 2\)"):
+        plot_growth({}, x, np.stack([y, y], axis=1))
     with pytest.raises(TypeError, match="estimator_or_params: must be a regressor with max_depth"):
         plot_growth(sklearn.linear_model.LinearRegression(), x, y)
     with pytest.raises(TypeError, match="estimator_or_params: must be a regressor with max_depth"):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from handover import chain
+from handover import chain, fitted_categories, fitted_outputs
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -109,6 +109,14 @@ def test_boxes_don_t_overlap_and_are_inside():
 def test_a_single_leaf_has_no_importances():
     part = ours(DecisionTreeRegressor().fit([[0.0], [0.0]], [1.0, 2.0]))
     assert words(part) == "1 node · 1 leaf · depth 0 · 1 feature 1.5, 2 rows 1.5 2 rows"
+
+
+def test_several_outputs_and_categories_are_drawn():
+    assert "5 more}, " in words(ours(fitted_categories()))
+    assert re.search(r"\[[-.\d]+, [-.\d]+\] \d+ rows", words(ours(fitted_outputs(max_depth=2))))
+    assert re.search(
+        r"\[top, yes\] \d+ rows", words(ours(fitted_outputs(classes=True, max_depth=2)))
+    )
 
 
 def test_of_many_features_the_first_are_listed():

@@ -11,6 +11,7 @@ from handover import (
     REGRESSORS,
     chain,
     fitted_classifier,
+    fitted_outputs,
     fitted_regressor,
     hostile_rows,
 )
@@ -44,6 +45,18 @@ def test_a_classifier_predicts_the_same(settings, dtype):
     predicted = run(tree.to_onnx(dtype), X)
     np.testing.assert_array_equal(predicted["label"], tree.predict(X))
     np.testing.assert_array_equal(predicted["probabilities"], tree.predict_proba(X), strict=True)
+
+
+def test_several_outputs_are_predicted():
+    tree = fitted_outputs()
+    X = hostile_rows(tree)
+    np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
+    tree = fitted_outputs(classes=True)
+    predicted = run(tree.to_onnx(), X)
+    for output in range(2):
+        np.testing.assert_array_equal(predicted[f"label_{output}"], tree.predict(X)[:, output])
+        proba = tree.predict_proba(X)[output]
+        np.testing.assert_array_equal(predicted[f"probabilities_{output}"], proba, strict=True)
 
 
 def test_float64_is_the_default():

@@ -7,6 +7,7 @@ from handover import (
     CLASSIFIERS,
     REGRESSORS,
     fitted_classifier,
+    fitted_outputs,
     fitted_regressor,
     hostile_rows,
     training_rows,
@@ -39,6 +40,16 @@ def test_values_of_a_classifier_add_up_to_its_probabilities(settings):
     values = np.asarray(explainer.shap_values(X)).reshape(*X.shape, -1)
     total = values.sum(axis=1) + explainer.expected_value
     np.testing.assert_allclose(total, tree.predict_proba(X), **TOLERANCE)
+
+
+def test_values_of_several_outputs_add_up():
+    tree = fitted_outputs(max_depth=6)
+    X = hostile_rows(tree, n_rows=500)
+    explainer = shap.TreeExplainer(tree.to_shap())
+    total = explainer.shap_values(X).sum(axis=1) + explainer.expected_value
+    np.testing.assert_allclose(total, tree.predict(X), **TOLERANCE)
+    with pytest.raises(ValueError, match="to_shap: shap can't explain several outputs of classes"):
+        fitted_outputs(classes=True).to_shap()
 
 
 def test_values_against_a_background_add_up():

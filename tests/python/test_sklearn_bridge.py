@@ -9,13 +9,16 @@ import sklearn.ensemble
 import sklearn.tree
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 import splitwood
 from handover import (
     CLASSIFIERS,
     REGRESSORS,
     chain,
+    fitted_categories,
     fitted_classifier,
+    fitted_outputs,
     fitted_regressor,
     hostile_rows,
     regression_target,
@@ -56,6 +59,44 @@ def test_a_classifier_predicts_the_same(settings):
     np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
     np.testing.assert_array_equal(theirs.predict_proba(X), ours.predict_proba(X))
     np.testing.assert_array_equal(theirs.classes_, ours.classes_)
+
+
+@pytest.mark.parametrize("classes", [False, True], ids=["numbers", "classes"])
+def test_several_outputs_are_handed_on_and_taken_back(classes):
+    ours = fitted_outputs(classes=classes)
+    theirs = ours.to_sklearn()
+    X = hostile_rows(ours, dtype=np.float32)
+    for model in (theirs, splitwood.from_sklearn(theirs)):
+        np.testing.assert_array_equal(model.predict(X), ours.predict(X))
+        if classes:
+            for got, expected in zip(model.predict_proba(X), ours.predict_proba(X), strict=True):
+                np.testing.assert_array_equal(got, expected)
+            assert [*map(list, model.classes_)] == [*map(list, ours.classes_)]
+
+
+def test_other_splitters_are_handed_on():
+    X, y = training_rows(0), regression_target(training_rows(0), 0)
+    for ours in (
+        splitwood.ExtraTreeRegressor(random_state=0),
+        splitwood.DecisionTreeRegressor(max_leaf_nodes=20, max_features=2, random_state=0),
+        splitwood.DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0, 0], max_depth=4),
+    ):
+        theirs = ours.fit(X, y).to_sklearn()
+        rows = hostile_rows(ours, dtype=np.float32)
+        np.testing.assert_array_equal(theirs.predict(rows), ours.predict(rows))
+
+
+def test_categories_are_refused():
+    for hand_on in ("to_sklearn", "to_onnx", "to_shap"):
+        with pytest.raises(
+            ValueError, match=f"{hand_on}: splits on categories can't be handed on yet"
+        ):
+            getattr(fitted_categories(), hand_on)()
+
+
+def test_sparse_rows_are_looked_at():
+    X = training_rows(0, missing=False)
+    fitted_regressor(missing=False, max_depth=3).to_sklearn(csr_matrix(X))
 
 
 def test_every_field_of_the_nodes_is_handed_on():
@@ -243,9 +284,6 @@ def test_what_is_no_tree_of_scikit_learn_is_refused():
         TypeError, match="estimator: must be a decision tree of scikit-learn, got LinearReg"
     ):
         splitwood.from_sklearn(sklearn.linear_model.LinearRegression())
-    two = sklearn.tree.DecisionTreeRegressor().fit([[0.0], [1.0]], [[0.0, 1.0], [1.0, 0.0]])
-    with pytest.raises(ValueError, match="several outputs"):
-        splitwood.from_sklearn(two)
     with pytest.raises(sklearn.exceptions.NotFittedError):
         splitwood.from_sklearn(sklearn.tree.DecisionTreeRegressor())
 
