@@ -14,8 +14,12 @@ array([0, 1, 2])
 
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._export import export_graphviz, export_text
 from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
+from ._growth import animate_growth, plot_growth
 from ._median import running_median
+from ._plot import plot_tree
+from ._sklearn_bridge import from_sklearn
 
 __all__ = [
     "DecisionTreeClassifier",
@@ -24,5 +28,11 @@ __all__ = [
     "ExtraTreeRegressor",
     "RunningMedian",
     "__version__",
+    "animate_growth",
+    "export_graphviz",
+    "export_text",
+    "from_sklearn",
+    "plot_growth",
+    "plot_tree",
     "running_median",
 ]

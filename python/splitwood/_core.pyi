@@ -151,3 +151,19 @@ class Tree:
         """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _from_state(
+        n_features: int,
+        n_values: int,
+        feature: NDArray[np.int64],
+        threshold: NDArray[np.float64],
+        missing_go_to_left: NDArray[np.uint8],
+        children_right: NDArray[np.int64],
+        values: NDArray[np.float64],
+        impurity: NDArray[np.float64],
+        n_node_samples: NDArray[np.int64],
+        weight: NDArray[np.float64] | None,
+        n_outputs: int,
+        categories: tuple[list[int], list[int]] | None,
+    ) -> Tree:
+        """Rebuild a pickled tree; everything is checked first."""

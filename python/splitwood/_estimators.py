@@ -14,7 +14,7 @@ from numbers import Number
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_matrix, vstack
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Bunch, check_array, check_random_state, check_X_y
@@ -313,6 +313,116 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+    def to_sklearn(self, X: ArrayLike | None = None) -> Any:
+        """Make a genuine tree of scikit-learn with the same predictions.
+
+        scikit-learn rounds ``X`` to float32. Rows in float32 get the same predictions from both trees. A cell
+        in float64 that is rounded across a threshold goes the other way; a warning says how many
+        thresholds that concerns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to look for such cells, for example those of the fit. None means that only the
+            tree is looked at, for thresholds so close together that no float32 is in between.
+
+        Returns
+        -------
+        tree : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
+            A fitted tree with the same nodes, and the parameters that both have; those count for another
+            fit only. scikit-learn has no ``criterion="quantile"``: it becomes "absolute_error". Versions
+            that refuse to predict missing values for such a criterion get "squared_error".
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> type(tree.to_sklearn()).__module__
+        'sklearn.tree._classes'
+        >>> tree.to_sklearn().predict([[0.0], [4.0]])
+        array([5., 9.])
+        """
+        from ._sklearn_bridge import to_sklearn
+
+        return to_sklearn(self, X)
+
+    def to_onnx(self, dtype: DTypeLike = np.float64) -> Any:
+        """Make an ONNX model with the same predictions, for runtimes without Python.
+
+        Needs onnx: ``pip install 'splitwood[onnx]'``. Predictions are identical to the last bit for rows of
+        the given type, missing values included.
+
+        Parameters
+        ----------
+        dtype : {np.float32, np.float64}, default=np.float64
+            Type of the cells of the input "X".
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            Of a regressor, it has the output "prediction" of shape (n_samples,) or (n_samples, n_outputs);
+            of a classifier, "label" of shape (n_samples,) and "probabilities" of shape
+            (n_samples, n_classes), or "label_0", "probabilities_0", "label_1" and so on. The operator is
+            ``TreeEnsemble`` of ``ai.onnx.ml`` 5.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> session = onnxruntime.InferenceSession(tree.to_onnx().SerializeToString())
+        >>> session.run(["prediction"], {"X": np.array([[0.0], [4.0]])})
+        [array([5., 9.])]
+        """
+        from ._onnx import to_onnx
+
+        return to_onnx(self, dtype)
+
+    def to_shap(self) -> dict[str, Any]:
+        """Describe the tree as a model for ``shap.TreeExplainer``.
+
+        The values that shap then gives to the features of a row add up to the row's prediction less the
+        expected one; for a classifier, to its probabilities. Missing values go where the tree sends them.
+        With background data, shap itself rounds thresholds and values to float32.
+
+        Returns
+        -------
+        model : dict
+            What ``shap.TreeExplainer`` takes as its first argument.
+
+        Examples
+        --------
+        >>> import shap
+        >>> from splitwood import DecisionTreeRegressor
+        >>> X = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [3.0, 1.0]]
+        >>> tree = DecisionTreeRegressor().fit(X, [5.0, 5.0, 9.0, 9.0])
+        >>> explainer = shap.TreeExplainer(tree.to_shap())
+        >>> explainer.expected_value
+        array([7.])
+        >>> explainer(np.array([[3.0, 1.0]])).values
+        array([[2., 0.]])
+        """
+        from ._shap import to_shap
+
+        return to_shap(self)
+
+    def _fitted_html(self) -> str:
+        from ._html import fitted_html
+
+        return fitted_html(self) if hasattr(self, "tree_") else ""
+
+    # Notebooks ask for the bundle, others for the HTML alone; both are scikit-learn's, with ours below.
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._fitted_html()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,9 +6,21 @@ import pytest
 
 import splitwood
 import splitwood._estimators
+import splitwood._export
+import splitwood._growth
 import splitwood._median
+import splitwood._plot
+import splitwood._sklearn_bridge
 
-MODULES = [splitwood, splitwood._estimators, splitwood._median]
+MODULES = [
+    splitwood,
+    splitwood._estimators,
+    splitwood._export,
+    splitwood._growth,
+    splitwood._median,
+    splitwood._plot,
+    splitwood._sklearn_bridge,
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
