@@ -23,8 +23,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
+from ._categories import CategoricalFeatures, Codes, codes_of, encode, find_categorical, find_labels
 from ._class_weight import ClassWeight, weigh_outputs
-from ._frames import read_frame
+from ._frames import Column, array_columns, gather, read_columns, read_frame
 from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
 
 # What a leaf predicts: a known way, or a function of its rows' targets and weights.
@@ -46,6 +47,10 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
     tree_: _core.Tree
     n_features_in_: int
     max_features_: int
+    is_categorical_: NDArray[np.bool_] | None
+    # Of each feature, None for numbers. All None if there are no categories.
+    categories_: list[NDArray[Any] | None] | None
+    _codes: list[Codes] | None
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         min_impurity_decrease: float,
         ccp_alpha: float,
         monotonic_cst: ArrayLike | None,
+        categorical_features: CategoricalFeatures,
         n_jobs: int | None,
     ) -> None:
         self.criterion = criterion
@@ -76,6 +82,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
     def _settings(self) -> dict[str, Any]:
@@ -93,9 +100,15 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
             "min_impurity_decrease": self.min_impurity_decrease,
             "ccp_alpha": self.ccp_alpha,
             "monotonic_cst": _as_signs(self.monotonic_cst),
-            "categories": None,
+            "categories": self._n_categories(),
             "n_jobs": self.n_jobs,
         }
+
+    def _n_categories(self) -> list[int] | None:
+        """Number of categories of each feature, 0 for numbers."""
+        if self.categories_ is None:
+            return None
+        return [0 if labels is None else len(labels) for labels in self.categories_]
 
     def _seed(self) -> int:
         """What random choices follow from. Where nothing is chosen, the random state is left alone."""
@@ -163,9 +176,15 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
     def _rows(self, X: ArrayLike) -> Any:
         """``X`` as the core reads it, checked against the data of the fit: an array or a CSR matrix."""
         # The common case skips what takes longer than predicting few rows: an array that the core reads as it
-        # is, and no names that it should have had. Whatever is to be refused is left to scikit-learn.
-        tree = getattr(self, "tree_", None)
-        if tree is not None and tree.reads(X) and not hasattr(self, "feature_names_in_"):
+        # is, no names that it should have had, no labels. Whatever is to be refused is left to scikit-learn.
+        known = self.__dict__
+        tree = known.get("tree_")
+        if (
+            tree is not None
+            and tree.reads(X)
+            and "feature_names_in_" not in known
+            and known.get("_codes") is None
+        ):
             return cast("NDArray[Any]", X)
         check_is_fitted(self)
         rows = _checked_rows(self, X)
@@ -483,6 +502,13 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How predictions must change with each feature while the others stay: 1 never down, -1 never up, 0
         freely. For one output; missing values are allowed.
+    categorical_features : array-like of bool, int or str, or "from_dtype", default=None
+        Which features have categories instead of numbers: a mask, places or names of features, or those that
+        the data frame calls categories (pandas' ``category``, polars' ``Categorical`` and ``Enum``, Arrow's
+        dictionaries). A label is any number, string or other hashable value. A split sends a set of them
+        left, the best of all sets but for those that are too small for `min_samples_leaf`. Missing labels go
+        where that lowers the loss, and labels that the fit did not see go where missing ones go. For
+        "squared_error" and "poisson", one output and ``splitter="best"``.
     quantile : float, default=0.5
         Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
     leaf_value : {"mean", "median"} or callable, default=None
@@ -508,6 +534,11 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         Number of targets.
     max_features_ : int
         Number of features that were looked at for each split.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,) or None
+        Which features have categories; None if none has.
+    categories_ : list or None
+        The labels of each feature with categories, in the order of their codes; None for features without, or
+        instead of the list if none has categories.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the impurity that all splits remove.
 
@@ -547,6 +578,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
+        categorical_features: CategoricalFeatures = None,
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
@@ -564,6 +596,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )
         self.quantile = quantile
@@ -623,6 +656,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         the same total: ``n_samples / (n_classes * np.bincount(y))``. None means that all classes weigh 1.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         As in `DecisionTreeRegressor`, for the share of the second of two classes.
+    categorical_features : array-like of bool, int or str, or "from_dtype", default=None
+        As in `DecisionTreeRegressor`, for one output of two classes.
 
     Attributes
     ----------
@@ -630,7 +665,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         The class labels, sorted; of several outputs a list of them.
     n_classes_ : int or ndarray of int
         Number of classes; of several outputs an array.
-    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, is_categorical_, categories_
+    feature_importances_
         As in `DecisionTreeRegressor`.
 
     See Also
@@ -668,6 +704,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
+        categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -683,6 +720,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
@@ -813,7 +851,10 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
 def _checked_training(
     estimator: _BaseTree, X: ArrayLike, y: ArrayLike
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """``X`` and ``y`` as arrays; the estimator learns the number and the names of the features."""
+    """``X`` and ``y`` as arrays; the estimator learns the number, names and categories of the features."""
+    estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
+    if estimator.categorical_features is not None:
+        return _checked_categories(estimator, X, y)
     # The common case skips scikit-learn's validation, a good part of the time that few rows take. Whatever it
     # would convert, refuse or warn about takes the long way.
     if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
@@ -831,17 +872,66 @@ def _checked_training(
     return rows, targets
 
 
+def _checked_categories(
+    estimator: _BaseTree, X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """As `_checked_training`, with labels of categories as codes."""
+    columns = read_columns(X)
+    if columns is None:
+        X, y = validate_data(estimator, X, y, multi_output=True, **_check_labels(X))
+        columns = array_columns(cast("NDArray[Any]", X))
+    else:
+        validate_data(estimator, X, y, skip_check_array=True)
+    names = getattr(estimator, "feature_names_in_", None)
+    mask = find_categorical(estimator.categorical_features, columns, names)
+    if mask.any():
+        pairs = list(zip(columns, mask, strict=True))
+        estimator.is_categorical_ = mask
+        estimator.categories_ = [find_labels(column) if has else None for column, has in pairs]
+        estimator._codes = [
+            None if labels is None else codes_of(labels) for labels in estimator.categories_
+        ]
+        columns = _encoded(estimator, columns)
+    cells = gather(len(cast("Any", X)), columns)
+    rows, targets = check_X_y(cells, y, multi_output=True, estimator=estimator, **_CHECK_X)
+    return rows, targets
+
+
 def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
     """``X`` as an array, with the number and the names of the features that the estimator knows."""
-    cells = read_frame(X)
-    if cells is None:
-        rows: NDArray[Any] = validate_data(
-            estimator, X, reset=False, accept_sparse="csr", **_CHECK_X
-        )
+    if getattr(estimator, "_codes", None) is not None:
+        columns = read_columns(X)
+        if columns is None:
+            X = validate_data(estimator, X, reset=False, **_check_labels(X))
+            columns = array_columns(cast("NDArray[Any]", X))
+        else:
+            validate_data(estimator, X, reset=False, skip_check_array=True)
+        cells = gather(len(cast("Any", X)), _encoded(estimator, columns))
+        rows: NDArray[Any] = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
+        return rows
+    frame = read_frame(X)
+    if frame is None:
+        rows = validate_data(estimator, X, reset=False, accept_sparse="csr", **_CHECK_X)
         return rows
     validate_data(estimator, X, reset=False, skip_check_array=True)
-    rows = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
+    rows = check_array(frame, estimator=estimator, input_name="X", **_CHECK_X)
     return rows
+
+
+def _check_labels(X: ArrayLike) -> dict[str, Any]:
+    """How scikit-learn is to validate an array some of whose columns are labels: numbers or objects."""
+    if is_sparse(X):
+        raise ValueError(
+            "categorical_features: categories in sparse X are not supported; pass X.toarray()"
+        )
+    is_numeric = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+    return {"dtype": None if is_numeric else object, "ensure_all_finite": False}
+
+
+def _encoded(estimator: _BaseTree, columns: list[Column]) -> list[Column]:
+    """The columns with the codes of their labels, as the estimator knows them."""
+    assert estimator._codes is not None
+    return [encode(column, codes) for column, codes in zip(columns, estimator._codes, strict=True)]
 
 
 def _is_plain_table(X: ArrayLike) -> TypeGuard[NDArray[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from ._categories import CategoricalFeatures
 from ._class_weight import ClassWeight
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor, LeafValue, RandomState
 
@@ -18,12 +19,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
-    quantile, leaf_value, n_jobs
+    categorical_features, quantile, leaf_value, n_jobs
         As in `DecisionTreeRegressor`, but ``splitter="random"`` and ``max_features=1.0`` by default.
 
     Attributes
     ----------
-    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, is_categorical_, categories_
+    feature_importances_
         As in `DecisionTreeRegressor`.
 
     See Also
@@ -57,6 +59,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
+        categorical_features: CategoricalFeatures = None,
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
@@ -74,6 +77,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features,
             quantile=quantile,
             leaf_value=leaf_value,
             n_jobs=n_jobs,
@@ -87,13 +91,13 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, class_weight, ccp_alpha
-    monotonic_cst, n_jobs
+    monotonic_cst, categorical_features, n_jobs
         As in `DecisionTreeClassifier`, but ``splitter="random"`` and ``max_features="sqrt"`` by default.
 
     Attributes
     ----------
     classes_, n_classes_, tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_
-    feature_importances_
+    is_categorical_, categories_, feature_importances_
         As in `DecisionTreeClassifier`.
 
     See Also
@@ -129,6 +133,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
+        categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -145,5 +150,6 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             class_weight=class_weight,
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )

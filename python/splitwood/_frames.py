@@ -2,12 +2,13 @@
 
 None of the three is imported: a table is recognised by its class. Its columns are read one by one into an
 array of float32, if that holds all of them exactly, or else of float64; missing entries become NaN. A column
-that has no numbers is refused by its name, with what to do about it.
+that has no numbers is refused by its name, with what to do about it. Entries that are labels of categories
+are told apart here, and numbered in `_categories.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,7 +17,13 @@ from numpy.typing import NDArray
 _NUMBERS = "biuf"
 
 
-class _Column(NamedTuple):
+# A row's place in a list of labels, -1 if it is missing, and the list. Some labels may be those of no row.
+Labelled = tuple[NDArray[np.intp], list[Any]]
+
+
+class Column(NamedTuple):
+    """A column that is yet to be read."""
+
     name: object
     # The entries as a numpy dtype: numbers, or something else by its kind.
     dtype: np.dtype[Any]
@@ -24,50 +31,48 @@ class _Column(NamedTuple):
     label: str
     # The entries as numbers of a dtype, missing ones as NaN.
     read: Callable[[np.dtype[Any]], Any]
+    # The entries as labels.
+    factorize: Callable[[], Labelled]
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the table's owner calls the entries categories."""
+        return self.label.startswith(("category", "Categorical", "Enum", "dictionary"))
 
 
-def read_frame(X: object) -> NDArray[Any] | None:
+def read_frame(X: Any) -> NDArray[Any] | None:
     """The cells of a table as an array that the core can read, or None if ``X`` is no table that is known."""
+    reader = _find_reader(X)
+    if reader is None:
+        return None
+    if reader is _pandas_columns and set(X.dtypes) in _PLAIN_DTYPES:
+        # Often a view.
+        cells: NDArray[Any] = X.to_numpy()
+        return cells
+    columns = reader(X)
+    return gather(len(X), columns)
+
+
+def read_columns(X: Any) -> list[Column] | None:
+    """The columns of a table, or None if ``X`` is no table that is known."""
+    reader = _find_reader(X)
+    return None if reader is None else list(reader(X))
+
+
+_PLAIN_DTYPES = [{np.dtype(np.float64)}, {np.dtype(np.float32)}]
+
+
+def _find_reader(X: object) -> Callable[[Any], Iterable[Column]] | None:
     for cls in type(X).__mro__:
         library = cls.__module__.partition(".")[0]
         reader = _READERS.get((library, cls.__name__))
         if reader is not None:
-            return reader(X)
+            return reader
     return None
 
 
-def _read_pandas(X: Any) -> NDArray[Any]:
-    dtypes = set(X.dtypes)
-    if len(dtypes) == 1 and dtypes <= {np.dtype(np.float64), np.dtype(np.float32)}:
-        # Often a view.
-        cells: NDArray[Any] = X.to_numpy()
-        return cells
-    return _gather(
-        len(X), map(_pandas_column, X.columns, (X.iloc[:, j] for j in range(X.shape[1])))
-    )
-
-
-def _read_polars(X: Any) -> NDArray[Any]:
-    return _gather(X.height, map(_polars_column, X.columns, X.get_columns()))
-
-
-def _read_pyarrow(X: Any) -> NDArray[Any]:
-    return _gather(X.num_rows, map(_pyarrow_column, X.column_names, X.columns))
-
-
-def _refuse_lazy(X: Any) -> NoReturn:
-    raise ValueError("X: a polars LazyFrame has no rows yet; pass X.collect()")
-
-
-_READERS: dict[tuple[str, str], Callable[[Any], NDArray[Any]]] = {
-    ("pandas", "DataFrame"): _read_pandas,
-    ("polars", "DataFrame"): _read_polars,
-    ("polars", "LazyFrame"): _refuse_lazy,
-    ("pyarrow", "Table"): _read_pyarrow,
-}
-
-
-def _gather(n_rows: int, columns: Iterator[_Column]) -> NDArray[Any]:
+def gather(n_rows: int, columns: Iterable[Column]) -> NDArray[Any]:
+    """Columns of numbers side by side in an array."""
     checked = [_checked(column) for column in columns]
     # float16 is the least float; the narrowest that holds it and all columns is float32 or float64.
     common = np.result_type(np.float16, *(column.dtype for column in checked))
@@ -78,21 +83,24 @@ def _gather(n_rows: int, columns: Iterator[_Column]) -> NDArray[Any]:
     return cells
 
 
-def _checked(column: _Column) -> _Column:
+def _checked(column: Column) -> Column:
     """The column, if it has numbers."""
-    name, dtype, label, _ = column
+    name, dtype, label = column.name, column.dtype, column.label
     kind = dtype.kind
     if kind in _NUMBERS:
         return column
-    if label.startswith(("category", "Categorical", "Enum", "dictionary")):
+    if column.is_categorical:
         problem = f"is categorical ({label}), and categories have no order to split by"
         remedy = (
-            "encode it with sklearn.preprocessing.OneHotEncoder, or pass its codes as numbers "
-            "if their order means something"
+            'fit with categorical_features="from_dtype", encode it with sklearn.preprocessing.OneHotEncoder, '
+            "or pass its codes as numbers if their order means something"
         )
     elif kind in "SU":
         problem = f"holds strings ({label})"
-        remedy = "encode it as numbers, for example with sklearn.preprocessing.OrdinalEncoder, or drop it"
+        remedy = (
+            "fit with it among the categorical_features, encode it as numbers, for example with "
+            "sklearn.preprocessing.OrdinalEncoder, or drop it"
+        )
     elif kind in "mM":
         problem = f"holds dates or times ({label})"
         remedy = "turn it into numbers, for example seconds since 1970, or drop it"
@@ -102,13 +110,68 @@ def _checked(column: _Column) -> _Column:
     raise ValueError(f"X: column {name!r} {problem}; {remedy}")
 
 
+# ---- numpy ---------------------------------------------------------------------------------------
+
+
+def array_columns(X: NDArray[Any]) -> list[Column]:
+    """The columns of an array of numbers, or of objects of any kind; their places are their names."""
+    return [_array_column(j, X[:, j]) for j in range(X.shape[1])]
+
+
+def _array_column(place: int, column: NDArray[Any]) -> Column:
+    label = str(column.dtype)
+    if column.dtype.kind in _NUMBERS:
+
+        def factorize() -> Labelled:
+            labels, places = np.unique(column, return_inverse=True)
+            return places, labels.tolist()
+
+        return Column(place, column.dtype, label, column.astype, factorize)
+
+    entries = column.tolist()
+
+    def factorize_objects() -> Labelled:
+        places: dict[Any, int] = {}
+        of_rows = [places.setdefault(entry, len(places)) for entry in entries]
+        return np.array(of_rows, dtype=np.intp), list(places)
+
+    dtype, read = _object_numbers(entries, column.astype)
+    return Column(place, dtype, label, read, factorize_objects)
+
+
+def _object_numbers(
+    entries: Iterable[Any], as_numbers: Callable[[np.dtype[Any]], Any]
+) -> tuple[np.dtype[Any], Callable[[np.dtype[Any]], Any]]:
+    """Objects: numbers and missing entries among them are read, strings are seen."""
+    if any(isinstance(entry, str | bytes) for entry in entries):
+        return np.dtype("U"), as_numbers
+    try:
+        numbers = as_numbers(np.dtype(np.float64))
+    except (TypeError, ValueError):
+        return np.dtype("O"), as_numbers
+    return numbers.dtype, lambda _: numbers
+
+
 # ---- pandas --------------------------------------------------------------------------------------
 
 
-def _pandas_column(name: object, column: Any) -> _Column:
+def _pandas_columns(X: Any) -> Iterator[Column]:
+    return map(_pandas_column, X.columns, (X.iloc[:, j] for j in range(X.shape[1])))
+
+
+def _pandas_column(name: object, column: Any) -> Column:
     label = str(column.dtype)
+
+    def as_numbers(dtype: np.dtype[Any]) -> Any:
+        return column.to_numpy(dtype=dtype, na_value=np.nan)
+
+    def factorize() -> Labelled:
+        places, labels = column.factorize()
+        return places, labels.tolist()
+
     if label == "object":
-        return _object_column(name, column)
+        dtype, read = _object_numbers(column, as_numbers)
+        return Column(name, dtype, label, read, factorize)
     dtype = getattr(column.dtype, "numpy_dtype", column.dtype)
     if not isinstance(dtype, np.dtype):
         # Strings, categories, sparse columns, dates with a time zone: their kind is all that is needed.
@@ -116,18 +179,7 @@ def _pandas_column(name: object, column: Any) -> _Column:
         dtype = getattr(dtype, "subtype", np.dtype({"U": "U", "M": "M8[ns]"}.get(kind, "O")))
     elif label.startswith(("str", "large_string")):
         dtype = np.dtype("U")
-    return _Column(name, dtype, label, lambda to: column.to_numpy(dtype=to, na_value=np.nan))
-
-
-def _object_column(name: object, column: Any) -> _Column:
-    """Objects: numbers and missing entries among them are read, strings are seen."""
-    if any(isinstance(entry, str | bytes) for entry in column):
-        return _Column(name, np.dtype("U"), "object", column.to_numpy)
-    try:
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        return _Column(name, np.dtype("O"), "object", column.to_numpy)
-    return _Column(name, numbers.dtype, "object", lambda _: numbers)
+    return Column(name, dtype, label, as_numbers, factorize)
 
 
 # ---- polars --------------------------------------------------------------------------------------
@@ -155,7 +207,15 @@ _POLARS_DTYPES = {
 _POLARS_INDIRECT = ("Boolean", "Int128", "UInt128", "Decimal", "Null")
 
 
-def _polars_column(name: str, column: Any) -> _Column:
+def _polars_columns(X: Any) -> Iterator[Column]:
+    return map(_polars_column, X.columns, X.get_columns())
+
+
+def _refuse_lazy(X: Any) -> NoReturn:
+    raise ValueError("X: a polars LazyFrame has no rows yet; pass X.collect()")
+
+
+def _polars_column(name: str, column: Any) -> Column:
     label = str(column.dtype)
     base = label.partition("(")[0]
     dtype = np.dtype(_POLARS_DTYPES.get(base, "O"))
@@ -165,7 +225,13 @@ def _polars_column(name: str, column: Any) -> _Column:
         indirect = base in _POLARS_INDIRECT or column.null_count() > 0
         return (column.cast(float) if indirect else column).to_numpy()
 
-    return _Column(name, dtype, label, read)
+    def factorize() -> Labelled:
+        # Categories are sorted as strings, not in an order of their own.
+        entries = column.cast(str) if base in ("Categorical", "Enum") else column
+        ranks = entries.rank("dense").cast(int).fill_null(0).to_numpy()
+        return ranks - 1, entries.unique().drop_nulls().sort().to_list()
+
+    return Column(name, dtype, label, read, factorize)
 
 
 # ---- pyarrow -------------------------------------------------------------------------------------
@@ -185,7 +251,11 @@ _PYARROW_DTYPES = {
 }
 
 
-def _pyarrow_column(name: str, column: Any) -> _Column:
+def _pyarrow_columns(X: Any) -> Iterator[Column]:
+    return map(_pyarrow_column, X.column_names, X.columns)
+
+
+def _pyarrow_column(name: str, column: Any) -> Column:
     label = str(column.type)
     base = label.partition("(")[0].partition("[")[0]
     dtype = np.dtype(_PYARROW_DTYPES.get(base, "O"))
@@ -198,4 +268,18 @@ def _pyarrow_column(name: str, column: Any) -> _Column:
             return column.cast("float64").to_numpy()
         return column.to_numpy()
 
-    return _Column(name, dtype, label, read)
+    def factorize() -> Labelled:
+        entries = column.combine_chunks()
+        entries = entries if base.startswith("dictionary") else entries.dictionary_encode()
+        places = entries.indices.cast("int64").fill_null(-1).to_numpy()
+        return places, entries.dictionary.to_pylist()
+
+    return Column(name, dtype, label, read, factorize)
+
+
+_READERS: dict[tuple[str, str], Callable[[Any], Iterable[Column]]] = {
+    ("pandas", "DataFrame"): _pandas_columns,
+    ("polars", "DataFrame"): _polars_columns,
+    ("polars", "LazyFrame"): _refuse_lazy,
+    ("pyarrow", "Table"): _pyarrow_columns,
+}

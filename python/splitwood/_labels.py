@@ -65,6 +65,8 @@ class Labels:
         tree = estimator.tree_
         self._tree, self._feature, self._threshold = tree, tree.feature, tree.threshold
         self._missing_left = tree.missing_go_to_left
+        self._categories = getattr(estimator, "categories_", None)
+        self._escape = escape
         self._show_missing = (
             missing_goes_its_own_way(estimator) if show_missing is None else show_missing
         )
@@ -94,7 +96,7 @@ class Labels:
             # Every value there is goes left.
             return Test(f"{name} is not missing", f"{name} is missing", f"{name} is not missing")
         if np.isnan(self._threshold[node]):
-            members = _members(self._tree.categories_left(node) or [])
+            members = self._members(node)
             left, right = f"{name} in {members}", f"{name} not in {members}"
         else:
             threshold = self.number(self._threshold[node])
@@ -109,13 +111,15 @@ class Labels:
                 right = f"{right} or missing"
         return Test(left, right, question)
 
-
-def _members(categories: list[int]) -> str:
-    """A set of categories, the first of them if they are many."""
-    words = [str(category) for category in categories[:_MAX_MEMBERS]]
-    if len(categories) > _MAX_MEMBERS:
-        words.append(f"{len(categories) - _MAX_MEMBERS:,} more")
-    return "{" + ", ".join(words) + "}"
+    def _members(self, node: int) -> str:
+        """The set of categories that go left, the first of them if they are many."""
+        codes = self._tree.categories_left(node) or []
+        known = None if self._categories is None else self._categories[self._feature[node]]
+        first = codes[:_MAX_MEMBERS]
+        words = [self._escape(str(code if known is None else known[code])) for code in first]
+        if len(codes) > _MAX_MEMBERS:
+            words.append(f"{len(codes) - _MAX_MEMBERS:,} more")
+        return "{" + ", ".join(words) + "}"
 
 
 def missing_goes_its_own_way(estimator: Estimator) -> bool:

@@ -1,0 +1,696 @@
+"""Categorical features: the best of all sets, the same model from every table, labels missing or unseen."""
+
+import copy
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from splitwood import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    export_text,
+)
+from trees import assert_same_tree, leaf_loss
+
+CRITERIA = ["squared_error", "poisson", "gini", "entropy"]
+
+
+def tree_of(criterion, **settings):
+    kind = DecisionTreeClassifier if criterion in ("gini", "entropy") else DecisionTreeRegressor
+    return kind(criterion=criterion, **settings)
+
+
+# ---- the best of all sets ------------------------------------------------------------------------
+
+
+def loss_of(criterion, y, weight):
+    """By definition; None where such a leaf is not allowed."""
+    mean = np.average(y, weights=weight)
+    if criterion == "squared_error":
+        return weight @ (y - mean) ** 2
+    if criterion == "poisson":
+        positive = y > 0
+        if not positive.any():
+            return None
+        return weight[positive] @ (y[positive] * np.log(y[positive] / mean))
+    if criterion == "gini":
+        return weight.sum() * 2 * mean * (1 - mean)
+    return -weight.sum() * sum(p * np.log2(p) for p in (mean, 1 - mean) if p > 0)
+
+
+def best_loss(criterion, labels, y, weight):
+    """The least loss of all ways to part the labels in two, None as a label of its own."""
+    losses = [loss_of(criterion, y, weight)]
+    groups = sorted(set(labels), key=str)
+    for size in range(1, len(groups)):
+        for chosen in combinations(groups, size):
+            left = np.array([label in chosen for label in labels])
+            sides = [loss_of(criterion, y[side], weight[side]) for side in (left, ~left)]
+            if None not in sides:
+                losses.append(sum(sides))
+    return min(losses)
+
+
+@st.composite
+def labelled_rows(draw):
+    n_rows = draw(st.integers(2, 30))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    choices = ["a", "b", "c", "d", "e", "f", None][: draw(st.integers(2, 7))]
+    if draw(st.booleans()):
+        choices[-1] = None
+    labels = rng.choice(np.array(choices, object), n_rows)
+    y = rng.integers(0, draw(st.sampled_from([2, 6])), n_rows).astype(float)
+    y[0], y[1] = 0.0, 1.0
+    weight = rng.integers(1, 5, n_rows).astype(float)
+    return labels, y, weight
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(rows=labelled_rows())
+def test_the_first_split_is_the_best_of_all_sets(criterion, rows):
+    labels, y, weight = rows
+    y = np.minimum(y, 1.0) if criterion in ("gini", "entropy") else y
+    model = tree_of(criterion, max_depth=1, categorical_features=[0])
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss(criterion, labels, y, weight)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
+    assert model.tree_.impurity[0] * weight.sum() == pytest.approx(
+        loss_of(criterion, y, weight), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(rows=labelled_rows())
+def test_a_tree_grown_to_the_end_knows_the_mean_of_every_label(criterion, rows):
+    labels, y, weight = rows
+    y = np.minimum(y, 1.0) if criterion in ("gini", "entropy") else y
+    if criterion == "poisson":
+        y = y + 1.0
+    X = labels[:, None]
+    model = tree_of(criterion, categorical_features=[True]).fit(X, y, weight)
+    is_classifier = criterion in ("gini", "entropy")
+    found = model.predict_proba(X)[:, 1] if is_classifier else model.predict(X)
+    means = {v: np.average(y[labels == v], weights=weight[labels == v]) for v in set(labels)}
+    np.testing.assert_allclose(found, [means[label] for label in labels], rtol=1e-9, atol=1e-12)
+
+
+@given(rows=labelled_rows(), seed=st.integers(0, 2**32))
+def test_the_order_of_the_rows_does_not_matter(rows, seed):
+    labels, y, _ = rows
+    order = np.random.default_rng(seed).permutation(len(y))
+    X = labels[:, None]
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    other = DecisionTreeRegressor(categorical_features=[0]).fit(X[order], y[order])
+    np.testing.assert_array_equal(other.categories_[0], model.categories_[0])
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-12)
+
+
+# ---- beside numbers ------------------------------------------------------------------------------
+
+
+def mixed(n=500, n_labels=8):
+    """A feature of labels 0, 1, … whose effect has nothing to do with their order, and two of numbers."""
+    rng = np.random.default_rng(0)
+    effects = rng.normal(size=n_labels) * 3.0
+    codes = rng.integers(0, n_labels, n)
+    codes[:n_labels] = np.arange(n_labels)
+    numbers = rng.normal(size=(n, 2))
+    y = effects[codes] + numbers[:, 0] + 0.1 * rng.normal(size=n)
+    return np.column_stack([codes, numbers]), y
+
+
+def test_two_categories_are_a_number():
+    X, y = mixed(n_labels=2)
+    number = DecisionTreeRegressor(max_depth=5).fit(X, y)
+    model = DecisionTreeRegressor(max_depth=5, categorical_features=[0]).fit(X, y)
+    np.testing.assert_array_equal(model.tree_.feature, number.tree_.feature)
+    np.testing.assert_allclose(leaf_loss(model), leaf_loss(number), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X), number.predict(X), rtol=1e-12)
+
+
+def test_the_first_split_is_that_of_the_categories_in_the_order_of_their_means():
+    X, y = mixed()
+    X = X[:, :1]
+    means = np.array([y[X[:, 0] == code].mean() for code in range(8)])
+    by_mean = means[X[:, 0].astype(int)][:, None]
+    expected = DecisionTreeRegressor(max_depth=1).fit(by_mean, y)
+    model = DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(X, y)
+    assert leaf_loss(model) == pytest.approx(leaf_loss(expected), rel=1e-12)
+    np.testing.assert_allclose(model.predict(X), expected.predict(by_mean), rtol=1e-12)
+    assert (
+        model.tree_.categories_left(0)
+        == np.flatnonzero(means <= expected.tree_.threshold[0]).tolist()
+    )
+
+
+def test_no_split_of_one_hot_columns_or_of_codes_is_better():
+    X, y = mixed()
+    one_hot = np.column_stack([X[:, :1] == np.arange(8), X[:, 1:]]).astype(float)
+    losses = [
+        leaf_loss(DecisionTreeRegressor(max_depth=1, categorical_features=features).fit(cells, y))
+        for cells, features in ((X, [0]), (X, None), (one_hot, None))
+    ]
+    assert losses[0] < min(losses[1:])
+    # Few splits do what takes one-hot columns many.
+    few = DecisionTreeRegressor(max_leaf_nodes=8, categorical_features=[0]).fit(X, y)
+    many = DecisionTreeRegressor(max_leaf_nodes=8).fit(one_hot, y)
+    assert few.score(X, y) > many.score(one_hot, y)
+
+
+def test_features_that_are_numbers_split_as_before():
+    X, y = mixed()
+    y = X[:, 1] + 0.001 * y
+    model = DecisionTreeRegressor(max_depth=3, categorical_features=[0]).fit(X, y)
+    expected = DecisionTreeRegressor(max_depth=3).fit(X, y)
+    assert set(model.tree_.feature) == {1, -2}
+    np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
+
+
+@pytest.mark.parametrize("n_labels", [256, 300, 5000])
+def test_many_categories(n_labels):
+    rng = np.random.default_rng(0)
+    effects = rng.permutation(n_labels).astype(float)
+    labels = np.repeat([f"label {i}" for i in range(n_labels)], 2).astype(object)
+    X, y = labels[:, None], np.repeat(effects, 2)
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    assert model.get_n_leaves() == len(model.categories_[0]) == n_labels
+    np.testing.assert_array_equal(model.predict(X), y)
+    stump = DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(X, y)
+    np.testing.assert_array_equal(stump.apply(X) == 1, y < n_labels / 2)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_the_same_model_on_any_number_of_threads(n_jobs):
+    X, y = mixed(20_000, 40)
+    settings = {"categorical_features": [0], "min_samples_leaf": 3}
+    expected = DecisionTreeRegressor(n_jobs=1, **settings).fit(X, y)
+    model = DecisionTreeRegressor(n_jobs=n_jobs, **settings).fit(np.asfortranarray(X), y)
+    assert pickle.dumps(model.tree_) == pickle.dumps(expected.tree_)
+    counts = np.bincount(model.apply(X), minlength=model.tree_.node_count)
+    leaves = model.tree_.children_left < 0
+    np.testing.assert_array_equal(counts[leaves], model.tree_.n_node_samples[leaves])
+
+
+# ---- which features ------------------------------------------------------------------------------
+
+CITIES = ["Rome", "Oslo", "Rome", "Lima", "Oslo", None, "Lima", "Rome"]
+SIZES = [1.0, 2.0, np.nan, 4.0, 5.0, 6.0, 7.0, 8.0]
+RANKS = [3, 1, 3, 2, 1, 2, 3, 1]
+FLAGS = [True, False, True, True, False, None, True, False]
+Y = np.array([5.0, 1.0, 5.5, 9.0, 1.5, 3.0, 9.5, 6.0])
+NAMES = ["city", "size", "rank", "flag"]
+
+
+def pandas_frame(dtype="category"):
+    city = pd.Series(np.array(CITIES, object)).astype(dtype)
+    flag = pd.array(FLAGS, "boolean")
+    return pd.DataFrame({"city": city, "size": SIZES, "rank": RANKS, "flag": flag})
+
+
+def polars_frame(dtype=None):
+    city = pl.Series(CITIES, dtype=dtype or pl.Categorical)
+    return pl.DataFrame({"city": city, "size": SIZES, "rank": RANKS, "flag": FLAGS})
+
+
+def arrow_table(encode=True):
+    city = pa.array(CITIES).dictionary_encode() if encode else pa.array(CITIES)
+    return pa.table({"city": city, "size": SIZES, "rank": RANKS, "flag": FLAGS})
+
+
+def object_array():
+    columns = [CITIES, SIZES, RANKS, [np.nan if f is None else float(f) for f in FLAGS]]
+    return np.array(columns, dtype=object).T
+
+
+# Those that say themselves that cities are categories, and those that don't.
+TELLING = {
+    "pandas": pandas_frame(),
+    "pandas ordered": pandas_frame(
+        pd.CategoricalDtype(["Rome", "Oslo", "Lima", "Bonn"], ordered=True)
+    ),
+    "pandas arrow": pandas_frame(pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))),
+    "polars": polars_frame(),
+    "polars enum": polars_frame(pl.Enum(["Rome", "Bonn", "Oslo", "Lima"])),
+    "polars chunks": pl.concat([polars_frame()[:3], polars_frame()[3:]], rechunk=False),
+    "pyarrow": arrow_table(),
+    "pyarrow chunks": pa.concat_tables(
+        [
+            arrow_table(False)
+            .slice(0, 3)
+            .set_column(0, "city", pa.array(CITIES[:3]).dictionary_encode()),
+            arrow_table(False)
+            .slice(3)
+            .set_column(0, "city", pa.array(CITIES[3:]).dictionary_encode()),
+        ]
+    ),
+}
+SILENT = {
+    "pandas objects": pandas_frame(object),
+    "pandas str": pandas_frame("str"),
+    "pandas string": pandas_frame("string"),
+    "pandas arrow strings": pandas_frame(pd.ArrowDtype(pa.string())),
+    "polars strings": polars_frame(pl.String),
+    "pyarrow strings": arrow_table(False),
+}
+TABLES = TELLING | SILENT
+
+
+def fitted(X=None, **settings):
+    settings.setdefault("categorical_features", ["city"])
+    return DecisionTreeRegressor(**settings).fit(TABLES["pandas"] if X is None else X, Y)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_same_model_from_every_table(name):
+    model, expected = fitted(TABLES[name]), fitted()
+    assert_same_tree(model, expected)
+    assert model.categories_[0].tolist() == ["Lima", "Oslo", "Rome"]
+    assert model.categories_[1:] == [None] * 3
+    assert model.is_categorical_.tolist() == [True, False, False, False]
+    np.testing.assert_array_equal(model.feature_names_in_, NAMES)
+    np.testing.assert_array_equal(model.predict(TABLES[name]), Y)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_any_table_predicts_with_a_model_of_any_other(name):
+    for other in ("pandas", "polars strings", "pyarrow"):
+        model = fitted(TABLES[other])
+        np.testing.assert_array_equal(model.predict(TABLES[name]), Y)
+        np.testing.assert_array_equal(model.apply(TABLES[name]), model.apply(TABLES[other]))
+        assert (model.decision_path(TABLES[name]) != model.decision_path(TABLES[other])).nnz == 0
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_from_dtype_takes_what_the_table_calls_categories(name):
+    model = fitted(TELLING[name], categorical_features="from_dtype")
+    assert_same_tree(model, fitted())
+    assert model.is_categorical_.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_from_dtype_takes_no_strings(name):
+    with pytest.raises(ValueError, match=r"^X: column 'city' holds strings.*categorical_features"):
+        fitted(SILENT[name], categorical_features="from_dtype")
+
+
+@pytest.mark.parametrize("X", [np.eye(4), np.eye(4, dtype=np.float32), pd.DataFrame(np.eye(4))])
+@pytest.mark.parametrize("features", ["from_dtype", [], [False] * 4, np.array([], int)], ids=repr)
+def test_no_categories_at_all(features, X):
+    y = np.arange(4.0)
+    model = DecisionTreeRegressor(categorical_features=features).fit(X, y)
+    assert model.is_categorical_ is None
+    assert model.categories_ is None
+    assert_same_tree(model, DecisionTreeRegressor().fit(X, y))
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        ["city", "rank"],
+        ("rank", "city"),
+        np.array(["city", "rank"]),
+        np.array(["city", "rank"], object),
+        pd.Index(["city", "rank"]),
+        [0, 2],
+        np.array([2, 0], np.uint8),
+        [True, False, True, False],
+        np.array([1, 0, 1, 0], bool),
+        np.array([True, False, True, False], object),
+        pd.Series([0, 2]),
+    ],
+    ids=repr,
+)
+def test_masks_places_and_names_mean_the_same(features):
+    model = fitted(categorical_features=features)
+    assert model.is_categorical_.tolist() == [True, False, True, False]
+    assert [None if c is None else c.tolist() for c in model.categories_] == [
+        ["Lima", "Oslo", "Rome"],
+        None,
+        [1, 2, 3],
+        None,
+    ]
+    assert model.categories_[2].dtype.kind == "i"
+    np.testing.assert_array_equal(model.predict(TABLES["pandas"]), Y)
+
+
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ("city", 'must be "from_dtype"'),
+        (["town"], "X has no feature 'town'"),
+        (["city", "town"], "X has no feature 'town'"),
+        ([4], "places must be between 0 and 3, got 4"),
+        ([0, -1], "places must be between 0 and 3, got -1"),
+        ([True, False], "a mask of 2 entries, but X has 4 features"),
+        ([True] * 5, "a mask of 5 entries, but X has 4 features"),
+        ([0.5], "must be a mask, places or names"),
+        ([1.0], "must be a mask, places or names"),
+        ([None], "must be a mask, places or names"),
+        ([[0]], "must have one dimension"),
+        (3, "must have one dimension"),
+        ({"city"}, "must have one dimension"),
+    ],
+)
+def test_features_that_are_none_are_refused(features, problem):
+    with pytest.raises(ValueError, match=rf"^categorical_features: {problem}"):
+        fitted(categorical_features=features)
+
+
+def test_an_array_has_no_names():
+    with pytest.raises(ValueError, match=r"^categorical_features: X has no names of features"):
+        DecisionTreeRegressor(categorical_features=["city"]).fit(np.eye(3), [0, 1, 2])
+
+
+# ---- labels --------------------------------------------------------------------------------------
+
+
+def test_arrays_of_objects_hold_labels_and_numbers():
+    X = object_array()
+    expected = fitted()
+    for rows in (X, X.tolist()):
+        model = DecisionTreeRegressor(categorical_features=[0]).fit(rows, Y)
+        assert_same_tree(model, expected)
+        np.testing.assert_array_equal(model.predict(rows), Y)
+    with pytest.raises(ValueError, match=r"^X: column 0 holds strings .* categorical_features"):
+        DecisionTreeRegressor(categorical_features=[2]).fit(X, Y)
+
+
+def test_arrays_of_strings():
+    X = np.array([["a", "x"], ["b", "x"], ["a", "y"], ["b", "y"]])
+    model = DecisionTreeRegressor(categorical_features=[0, 1]).fit(X, [0.0, 1.0, 2.0, 5.0])
+    np.testing.assert_array_equal(model.predict(X), [0.0, 1.0, 2.0, 5.0])
+    assert [labels.tolist() for labels in model.categories_] == [["a", "b"], ["x", "y"]]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, np.float16, ">f8"])
+def test_numbers_are_labels(dtype):
+    X, y = mixed()
+    codes = np.column_stack([X[:, 0], np.arange(len(X)) % 3]).astype(dtype)
+    model = DecisionTreeRegressor(categorical_features=[0], max_depth=3).fit(codes, y)
+    expected = DecisionTreeRegressor(categorical_features=[0], max_depth=3).fit(
+        codes.astype(float), y
+    )
+    assert_same_tree(model, expected)
+    np.testing.assert_array_equal(model.predict(codes), expected.predict(codes.astype(float)))
+    np.testing.assert_array_equal(model.predict(codes[:1]), model.predict(codes)[:1])
+
+
+def test_any_number_is_a_label():
+    labels = np.array([0.5, -3.0, np.inf, 1e300, 0.0, -np.inf, np.nan])
+    X, y = np.tile(labels, 2)[:, None], np.tile([1.0, 5.0, 2.0, 9.0, 4.0, 7.0, 3.0], 2)
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model.categories_[0].tolist() == [-np.inf, -3.0, 0.0, 0.5, 1e300, np.inf]
+    # -0.0 is 0.0.
+    np.testing.assert_array_equal(model.predict([[-0.0]]), [4.0])
+
+
+def test_labels_that_float64_cannot_tell_apart():
+    X = pd.DataFrame({"id": [2**60, 2**60 + 1, 2**60, 2**60 + 1]})
+    model = DecisionTreeRegressor(categorical_features=["id"]).fit(X, [0.0, 1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(model.predict(X), [0.0, 1.0, 0.0, 1.0])
+    array = DecisionTreeRegressor(categorical_features=[0]).fit(X.to_numpy(), [0.0, 1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(array.predict(X.to_numpy()), [0.0, 1.0, 0.0, 1.0])
+
+
+UNSEEN = {
+    "pandas": pd.DataFrame({"city": ["Bonn", None], "size": 1.0, "rank": 1, "flag": True}),
+    "polars": pl.DataFrame({"city": ["Bonn", None], "size": 1.0, "rank": 1, "flag": True}),
+    "pyarrow": pa.table(
+        {"city": ["Bonn", None], "size": [1.0] * 2, "rank": [1] * 2, "flag": [True] * 2}
+    ),
+    "numbers": pd.DataFrame({"city": [17.5, np.nan], "size": 1.0, "rank": 1, "flag": True}),
+}
+
+
+@pytest.mark.parametrize("table", UNSEEN.values(), ids=UNSEEN)
+@pytest.mark.parametrize("weight", [None, [1, 1, 1, 9, 1, 0, 9, 1]], ids=["missing seen", "unseen"])
+def test_unseen_labels_go_where_missing_ones_go(table, weight):
+    model = DecisionTreeRegressor(categorical_features=["city"]).fit(TABLES["pandas"], Y, weight)
+    unseen, missing = model.predict(table)
+    assert unseen == missing
+
+
+def test_missing_labels_that_a_node_never_saw_follow_the_weight():
+    X, y = np.array([["a"], ["b"], ["c"]], object), [0.0, 1.0, 9.0]
+    model = DecisionTreeRegressor(categorical_features=[0], max_depth=1).fit(X, y, [1, 1, 5])
+    np.testing.assert_array_equal(model.predict([["other"], [None]]), [9.0, 9.0])
+    model.fit(X, y, [3, 3, 5])
+    np.testing.assert_array_equal(model.predict([["other"], [None]]), [0.5, 0.5])
+
+
+def test_labels_of_rows_without_weight_are_unseen():
+    X = np.array([["a"], ["b"], ["c"], ["c"]], object)
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [0, 1, 5, 7], [2, 1, 0, 0])
+    np.testing.assert_array_equal(model.predict([["c"]]), model.predict([[None]]))
+
+
+def test_a_column_without_any_label():
+    X = np.array([[None, 1.0], [np.nan, 2.0], [None, 3.0]], object)
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 2.0, 3.0])
+    assert len(model.categories_[0]) == 0
+    np.testing.assert_array_equal(model.predict([["a", 1.0], [None, 3.0]]), [1.0, 3.0])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, float("nan"), pd.NA, pd.NaT], ids=repr)
+def test_every_kind_of_missing_label(missing):
+    X = np.array([["a"], ["b"], [missing], [missing]], object)
+    for rows in (X, pd.DataFrame(X)):
+        model = DecisionTreeRegressor(categorical_features=[0]).fit(rows, [1.0, 2.0, 5.0, 7.0])
+        assert model.categories_[0].tolist() == ["a", "b"]
+        np.testing.assert_array_equal(model.predict(rows), [1.0, 2.0, 6.0, 6.0])
+
+
+def test_labels_of_any_type():
+    labels = ["a", 1, 2.5, True, ("t", 1), b"a", pd.Timestamp("2024-01-01"), "1", 0, None]
+    X = np.empty((len(labels), 1), dtype=object)
+    X[:, 0] = labels
+    # True is 1.
+    y = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 8.0, 7.0]
+    for rows in (X, X[::-1]):
+        targets = y if rows is X else y[::-1]
+        model = DecisionTreeRegressor(categorical_features=[0]).fit(rows, targets)
+        np.testing.assert_array_equal(model.predict(X), y)
+        assert len(model.categories_[0]) == 8
+    first = DecisionTreeRegressor(categorical_features=[0]).fit(X, y).categories_[0]
+    assert first.tolist() == model.categories_[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"a": [[1], [2]]}),
+        pl.DataFrame({"a": [[1], [2]]}),
+        np.array([[{"a": 1}], [{"b": 2}]], object),
+    ],
+    ids=["pandas", "polars", "numpy"],
+)
+def test_what_cannot_be_a_label_is_refused(X):
+    with pytest.raises(ValueError, match=r"^X: column ('a'|0) holds what can't be a label"):
+        DecisionTreeRegressor(categorical_features=[0]).fit(X, [0.0, 1.0])
+
+
+@st.composite
+def columns_of_labels(draw):
+    kind = draw(st.sampled_from(["text", "integers", "floats", "booleans"]))
+    strategies = {
+        "text": st.text(max_size=3),
+        "integers": st.integers(-(2**62), 2**62),
+        "floats": st.floats(allow_nan=False),
+        "booleans": st.booleans(),
+    }
+    return draw(st.lists(st.none() | strategies[kind], min_size=1, max_size=12))
+
+
+@given(
+    column=columns_of_labels(), library=st.sampled_from(["pandas", "polars", "pyarrow", "objects"])
+)
+def test_codes_are_those_of_the_labels_for_every_library(column, library):
+    makers = {
+        "pandas": lambda: pd.DataFrame({"a": pd.Series(column, dtype=object)}),
+        "polars": lambda: pl.DataFrame({"a": column}),
+        "pyarrow": lambda: pa.table({"a": column}),
+        "objects": lambda: np.array(column, dtype=object)[:, None],
+    }
+    X, y = makers[library](), np.arange(len(column), dtype=float)
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    expected = sorted({label for label in column if label is not None})
+    assert model.categories_[0].tolist() == expected
+    codes = [np.nan if label is None else expected.index(label) for label in column]
+    np.testing.assert_array_equal(model._rows(X)[:, 0], codes)
+    means = [y[[other == label for other in column]].mean() for label in column]
+    np.testing.assert_allclose(model.predict(X), means, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+# ---- what can't be -------------------------------------------------------------------------------
+
+REFUSED = [
+    (DecisionTreeRegressor(criterion="absolute_error"), Y, "is known only for squared error"),
+    (DecisionTreeRegressor(criterion="quantile"), Y, "is known only for squared error"),
+    (DecisionTreeRegressor(), np.column_stack([Y, Y]), "for one output"),
+    (DecisionTreeRegressor(splitter="random"), Y, 'use splitter="best"'),
+    (ExtraTreeRegressor(), Y, 'use splitter="best"'),
+    (DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0]), Y, "no order to be monotonic in"),
+    (DecisionTreeClassifier(), np.arange(8) % 3, "two classes"),
+    (DecisionTreeClassifier(), np.column_stack([Y > 3, Y > 5]), "for one output"),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "problem"), REFUSED)
+def test_what_categories_cannot_do_is_refused(model, y, problem):
+    model = clone(model).set_params(categorical_features=["city"])
+    with pytest.raises(ValueError, match=f"^categorical_features: .*{problem}"):
+        model.fit(TABLES["pandas"], y)
+    # Nothing is wrong without categories.
+    numbers = TABLES["pandas"].drop(columns="city").assign(zero=0.0)
+    model.set_params(categorical_features=None).fit(numbers, y)
+
+
+def test_sparse_rows_are_refused():
+    X = scipy.sparse.csc_matrix(np.eye(3))
+    with pytest.raises(ValueError, match=r"^categorical_features: .*sparse X.*toarray"):
+        DecisionTreeRegressor(categorical_features=[0]).fit(X, [0, 1, 2])
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(ValueError, match=r"^categorical_features: .*sparse X.*toarray"):
+        model.predict(X.tocsr())
+
+
+def test_category_columns_are_refused_with_the_remedy():
+    for table in TELLING.values():
+        with pytest.raises(ValueError, match=r"column 'city'.*categorical_features=\"from_dtype\""):
+            DecisionTreeRegressor().fit(table, Y)
+
+
+def test_a_refused_fit_leaves_the_model_alone():
+    model = fitted()
+    before = pickle.dumps(model)
+    model.set_params(criterion="absolute_error")
+    with pytest.raises(ValueError, match="categorical_features"):
+        model.fit(TABLES["polars"], Y)
+    assert pickle.dumps(model.set_params(criterion="squared_error")) == before
+
+
+# ---- in company ----------------------------------------------------------------------------------
+
+
+def shops(n=400):
+    X, y = mixed(n, 6)
+    names = np.array(["Bonn", "Lima", "Oslo", "Paris", "Quito", "Rome"])[X[:, 0].astype(int)]
+    return pd.DataFrame({"city": pd.Categorical(names), "a": X[:, 1], "b": X[:, 2]}), y
+
+
+def test_other_parameters_go_with_categories():
+    X, y = shops()
+    settings = {"categorical_features": "from_dtype", "min_samples_leaf": 5}
+    whole = DecisionTreeRegressor(**settings).fit(X, y)
+    few = DecisionTreeRegressor(max_leaf_nodes=7, **settings).fit(X, y)
+    pruned = DecisionTreeRegressor(ccp_alpha=0.1, **settings).fit(X, y)
+    drawn = DecisionTreeRegressor(max_features=1, random_state=0, **settings).fit(X, y)
+    monotonic = DecisionTreeRegressor(monotonic_cst=[0, 1, 0], **settings).fit(X, y)
+    medians = DecisionTreeRegressor(leaf_value="median", max_depth=3, **settings).fit(X, y)
+    assert few.get_n_leaves() == 7
+    assert 1 < pruned.get_n_leaves() < whole.get_n_leaves()
+    assert set(drawn.tree_.feature) == {0, 1, 2, -2}
+    up = X.assign(a=X["a"] + 1.0)
+    assert (monotonic.predict(up) >= monotonic.predict(X)).all()
+    leaves = medians.apply(X)
+    for leaf in set(leaves):
+        assert medians.predict(X)[leaves == leaf][0] == np.median(y[leaves == leaf])
+    path = whole.cost_complexity_pruning_path(X, y)
+    assert path.ccp_alphas[0] == 0.0
+    assert whole.feature_importances_[0] > 0.5
+
+
+def test_classes_with_categories():
+    X, y = shops()
+    labels = np.where(y > np.median(y), "yes", "no")
+    for criterion in ("gini", "entropy", "log_loss"):
+        tree = DecisionTreeClassifier(
+            criterion=criterion, max_depth=4, class_weight="balanced", categorical_features=["city"]
+        ).fit(X, labels)
+        assert tree.score(X, labels) > 0.9
+        assert tree.predict_proba(X[:1]).shape == (1, 2)
+        assert np.isneginf(tree.predict_log_proba(X)).any()
+
+
+def test_grid_search_cross_validation_and_pipelines():
+    X, y = shops()
+    search = GridSearchCV(
+        DecisionTreeRegressor(min_samples_leaf=5),
+        {"categorical_features": ["from_dtype", [0], ["city"]], "max_depth": [1, 6]},
+    ).fit(X, y)
+    assert search.best_params_["max_depth"] == 6
+    assert search.best_score_ > 0.8
+    by_dtype = DecisionTreeRegressor(min_samples_leaf=5, categorical_features="from_dtype")
+    assert cross_val_score(by_dtype, pl.from_pandas(X), y).mean() > 0.8
+    scaled = ColumnTransformer(
+        [("city", "passthrough", ["city"]), ("rest", StandardScaler(), ["a", "b"])]
+    )
+    pipeline = make_pipeline(scaled, DecisionTreeRegressor(categorical_features=[0])).fit(X, y)
+    assert pipeline.score(X, y) > 0.99
+    scaled.set_output(transform="pandas")
+    pipeline = make_pipeline(scaled, by_dtype).fit(X, y)
+    assert pipeline.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("duplicate", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_copies_predict_the_same(duplicate):
+    X, y = shops()
+    model = DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)
+    twin = duplicate(model)
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
+    for found, expected in zip(twin.categories_, model.categories_, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "categories_")
+    assert_same_tree(fresh.fit(X, y), model)
+
+
+def test_a_fit_forgets_the_categories_of_the_last_one():
+    X, y = shops()
+    model = DecisionTreeRegressor(categorical_features=["city"]).fit(X, y)
+    model.set_params(categorical_features=None).fit(X[["a", "b"]].to_numpy(), y)
+    assert model.is_categorical_ is None
+    np.testing.assert_allclose(model.predict(X[["a", "b"]].to_numpy()), y)
+
+
+def test_names_and_numbers_of_features_are_checked_at_prediction():
+    X, y = shops()
+    model = DecisionTreeRegressor(categorical_features=["city"]).fit(X, y)
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        model.predict(X[["a", "city", "b"]])
+    with pytest.raises(ValueError, match="seen at fit time, yet now missing"):
+        model.predict(X[["city", "a"]])
+    with pytest.raises(ValueError, match=r"^X: column 'a' holds strings"):
+        model.predict(X.assign(a="x"))
+    array = DecisionTreeRegressor(categorical_features=[0]).fit(X.to_numpy(), y)
+    with pytest.raises(
+        ValueError, match="X has 2 features, but DecisionTreeRegressor is expecting 3"
+    ):
+        array.predict(X.to_numpy()[:, :2])
+    np.testing.assert_array_equal(array.predict(X.to_numpy()), model.predict(X))
+
+
+def test_splits_are_written_in_labels():
+    X, y = shops()
+    model = DecisionTreeRegressor(max_depth=1, categorical_features="from_dtype").fit(X, y)
+    left = [str(model.categories_[0][code]) for code in model.tree_.categories_left(0)]
+    assert f"city in {{{', '.join(left)}}}" in export_text(model)
