@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from ._class_weight import ClassWeight, weigh_outputs
 from ._frames import read_frame
+from ._progress import Report, shown_progress
 from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
 
 # What a leaf predicts: a known way, or a function of its rows' targets and weights.
@@ -61,6 +62,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         ccp_alpha: float,
         monotonic_cst: ArrayLike | None,
         n_jobs: int | None,
+        verbose: int,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -75,8 +77,9 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, progress: Report | None) -> dict[str, Any]:
         """The constructor's parameters, as the core takes them."""
         return {
             "criterion": self.criterion,
@@ -93,6 +96,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
             "monotonic_cst": _as_signs(self.monotonic_cst),
             "categories": None,
             "n_jobs": self.n_jobs,
+            "progress": progress,
         }
 
     def _seed(self) -> int:
@@ -103,7 +107,11 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
         """Encode ``y``, set the attributes that describe it, and grow the tree."""
 
@@ -147,7 +155,8 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
         weights = _as_weights(sample_weight, len(targets))
         source = sparse_columns(rows) if is_sparse(rows) else _aligned(rows)
-        twin.tree_ = twin._grow(source, targets, weights)
+        with shown_progress(self.verbose, len(targets)) as progress:
+            twin.tree_ = twin._grow(source, targets, weights, progress)
         self.__dict__ = twin.__dict__
         return self
 
@@ -486,6 +495,8 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
+    verbose : int, default=0
+        1 shows how far a long fit is: a bar, if tqdm is installed, or else a line. 0 shows nothing.
 
     Attributes
     ----------
@@ -539,6 +550,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -554,14 +566,22 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.quantile = quantile
         self.leaf_value = leaf_value
 
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
-        settings = self._settings() | {"quantile": self.quantile, "leaf_value": self.leaf_value}
+        settings = self._settings(progress) | {
+            "quantile": self.quantile,
+            "leaf_value": self.leaf_value,
+        }
         if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
             warnings.warn(
                 'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
@@ -604,7 +624,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to minimise. "entropy" and "log_loss" are the same.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features
-    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, n_jobs
+    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, n_jobs, verbose
         As in `DecisionTreeRegressor`.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``, for
@@ -658,6 +678,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -673,11 +694,16 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.class_weight = class_weight
 
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
         check_classification_targets(y)
         columns = [y] if y.ndim == 1 else list(y.T)
@@ -688,10 +714,10 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         n_classes = max(map(len, classes))
         if y.ndim == 1:
             (self.classes_,), self.n_classes_ = classes, n_classes
-            return _core.fit_classifier(X, codes[0], n_classes, weights, self._settings())
+            return _core.fit_classifier(X, codes[0], n_classes, weights, self._settings(progress))
         self.classes_, self.n_classes_ = classes, np.array([*map(len, classes)])
         return _core.fit_classifier(
-            X, np.stack(codes, axis=1), n_classes, weights, self._settings()
+            X, np.stack(codes, axis=1), n_classes, weights, self._settings(progress)
         )
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -18,7 +18,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
-    quantile, leaf_value, n_jobs
+    quantile, leaf_value, n_jobs, verbose
         As in `DecisionTreeRegressor`, but ``splitter="random"`` and ``max_features=1.0`` by default.
 
     Attributes
@@ -60,6 +60,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -77,6 +78,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             quantile=quantile,
             leaf_value=leaf_value,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
 
@@ -87,7 +89,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, class_weight, ccp_alpha
-    monotonic_cst, n_jobs
+    monotonic_cst, n_jobs, verbose
         As in `DecisionTreeClassifier`, but ``splitter="random"`` and ``max_features="sqrt"`` by default.
 
     Attributes
@@ -129,6 +131,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -145,4 +148,5 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
+            verbose=verbose,
         )

@@ -33,15 +33,16 @@ pub fn fit<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    fit_while(|| true, x, target, weights, loss, params)
+    fit_while(|_| true, x, target, weights, loss, params)
 }
 
-/// Fits a decision tree for as long as `go_on`, which is asked several times a second, says so.
+/// Fits a decision tree for as long as `go_on`, which is asked several times a second, says so. It is told the share of the rows that
+/// have come to their leaf.
 ///
 /// # Errors
 /// As [`fit`], and [`Error::Interrupted`] if `go_on` has said no.
 pub fn fit_while<X: Cell>(
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
     x: &Matrix<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -62,7 +63,7 @@ pub fn fit_sparse<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    fit_sparse_while(|| true, x, target, weights, loss, params)
+    fit_sparse_while(|_| true, x, target, weights, loss, params)
 }
 
 /// [`fit_while`] for sparse columns.
@@ -70,7 +71,7 @@ pub fn fit_sparse<X: Cell>(
 /// # Errors
 /// As [`fit_while`].
 pub fn fit_sparse_while<X: Cell>(
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
     x: &SparseColumns<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -82,7 +83,7 @@ pub fn fit_sparse_while<X: Cell>(
 
 /// No type parameters: whoever calls this finds it compiled.
 fn fit_any(
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
     x: AnySource<'_>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -110,7 +111,7 @@ impl<X: Cell> Source<'_, X> {
 }
 
 fn fit_source<X: Cell>(
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
     x: Source<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -123,7 +124,7 @@ fn fit_source<X: Cell>(
     let rules = params.rules(n_rows, rows.total_weight, weights.is_some())?;
     let choices = params.choices(n_columns)?;
     let max_leaves = params.max_leaves()?;
-    let team = Team::new(params.n_jobs, n_rows * n_columns)?;
+    let team = Team::new(params.n_jobs, rows.len(), n_rows * n_columns)?;
     let task = Task { x, rows: &rows, rules: &rules, choices: choices.as_ref(), team: &team };
     task.check_loss(loss, target)?;
     let work = || match (loss, target) {

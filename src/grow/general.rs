@@ -153,7 +153,7 @@ impl<C: Criterion> Grower<'_, C> {
         };
         let (mut pending, mut small) = (vec![(push(&mut crown, &root), root)], Vec::new());
         while let Some((id, open)) = pending.pop() {
-            if self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled() {
+            if self.is_leaf(&open) {
                 continue;
             }
             if open.field.cells() < LARGE_CELLS || hands.len() == 1 {
@@ -191,7 +191,7 @@ impl<C: Criterion> Grower<'_, C> {
             if let Some(parent) = right_of {
                 sprout.set_right(parent, id);
             }
-            if self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled() {
+            if self.is_leaf(&open) {
                 continue;
             }
             let depth = open.depth;
@@ -203,6 +203,13 @@ impl<C: Criterion> Grower<'_, C> {
         (sprout, sets)
     }
 
+    /// Whether the rules make a node a leaf, or there is no time to split it.
+    fn is_leaf(&self, open: &Open<'_, C::Node>) -> bool {
+        let is_leaf = self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled();
+        self.fit.team.settle(if is_leaf { open.field.rows.len() } else { 0 });
+        is_leaf
+    }
+
     /// Finds the split of a node and carries it out; `None` if it stays a leaf.
     fn split<'a>(
         &self,
@@ -211,7 +218,10 @@ impl<C: Criterion> Grower<'_, C> {
         sets: &mut CategorySets,
     ) -> Option<(Test, [Open<'a, C::Node>; 2])> {
         let table = self.tabulate(&open, &mut hands[0].items);
-        let split = self.search(&open, &table, hands)?;
+        let Some(split) = self.search(&open, &table, hands) else {
+            self.fit.team.settle(open.field.rows.len());
+            return None;
+        };
         let (division, threshold) = self.mark_sides(&open, &split, &mut hands[0]);
         let Open { field, depth, seed, bounds, .. } = open;
         let fields = self.part(field, hands);

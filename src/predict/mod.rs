@@ -188,13 +188,13 @@ impl Tree {
         out: &mut [MaybeUninit<T>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-        go_on: impl FnMut() -> bool,
+        mut go_on: impl FnMut() -> bool,
         entries: impl Fn(usize) -> E + Sync,
     ) -> Result<()> {
         self.check_columns(x)?;
         let width = out.len() / x.n_rows();
         assert_eq!(out.len(), x.n_rows() * width);
-        let team = Team::new(n_jobs, x.n_rows() * typical_depth(self))?;
+        let team = Team::new(n_jobs, x.n_rows(), x.n_rows() * typical_depth(self))?;
         let way = Way::new(self, x);
         let chunk_rows = (x.n_rows() / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
         let mut chunks: Vec<_> = out.chunks_mut(chunk_rows * width).enumerate().collect();
@@ -214,7 +214,7 @@ impl Tree {
                 }
             });
         };
-        team.supervise(work, go_on);
+        team.supervise(work, |_| go_on());
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
