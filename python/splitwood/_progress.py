@@ -18,7 +18,7 @@ def shown_progress(verbose: int, n_rows: int) -> Iterator[Report | None]:
         yield None
         return
     try:
-        from tqdm.auto import tqdm  # noqa: PLC0415 (not needed, and not everybody has it)
+        from tqdm.auto import tqdm
     except ImportError:
         yield from _plain_lines()
         return
