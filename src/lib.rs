@@ -11,10 +11,10 @@
 //!     ▼
 //!   search ──► scan         one feature's range → its best cut; features in parallel; incumbent shared
 //!                │
-//!            criterion      squared error, Gini, entropy: knows targets, never features
+//!            criterion      squared error, quantiles, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
-//!     ├────► prune          the smaller trees that cost less
+//!     ├────► prune          the smaller trees that cost less; best_first, those with few leaves
 //!     └────► leaf_value     other values for the leaves
 //! ```
 //!
