@@ -17,6 +17,9 @@ use crate::steps::Steps;
 /// Nodes up to this size look at all features before they sweep any.
 const SMALL: usize = 64;
 
+/// Units of the grid that the rounding of a target itself may count for: 2^-30 of the node's range.
+const MOST_ROUNDING: f64 = (1 << 20) as f64;
+
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
@@ -296,10 +299,13 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         Location::Quantile(self.level)
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight.
+    /// Each target was rounded to a unit of its grid, and so was each weight. And each is a rounded number to begin with: medians tie
+    /// often, and what ties must go on to do so when all targets are scaled.
     fn noise(&self, node: &Node) -> f64 {
         let a_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
-        node.rows as f64 * a_row
+        let largest = node.lowest.abs().max(node.highest.abs());
+        let own_rounding = (largest * f64::EPSILON / node.values.unit).min(MOST_ROUNDING);
+        node.rows as f64 * a_row * (1.0 + own_rounding)
     }
 
     fn loss_decrease(&self, node: &Node, gain: f64) -> f64 {
