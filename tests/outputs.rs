@@ -118,7 +118,7 @@ proptest! {
             for &edge in column {
                 for missing_left in [false, true] {
                     let goes_left = |row: &&usize| column[**row] <= edge || missing_left && column[**row].is_nan();
-                    let (left, right): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| goes_left(&row));
+                    let (left, right): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| goes_left(row));
                     if !left.is_empty() && !right.is_empty() {
                         least = least.min(loss(&left) + loss(&right));
                     }
@@ -209,7 +209,7 @@ proptest! {
 
 fn refusal(result: splitwood::Result<Tree>) -> (String, String) {
     match result {
-        Err(Error::Argument { name, problem }) => (name.to_string(), problem.to_string()),
+        Err(Error::Argument { name, problem }) => (name.to_string(), problem),
         other => panic!("{other:?}"),
     }
 }

@@ -19,7 +19,7 @@ def weigh_outputs(
     codes: list[NDArray[np.int64]],
     sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """The weight of each row times those of its classes; an output's ``codes`` are places in its ``classes``."""
+    """The weight of each row times those of its classes; ``codes`` are places in ``classes``."""
     if class_weight is None:
         return sample_weight
     weights = np.ones(len(codes[0])) if sample_weight is None else sample_weight

@@ -506,8 +506,9 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
 
     Notes
     -----
-    Where several splits are equally good, the lowest feature wins, then the lowest threshold. A missing value goes to the side where it lowered the loss in training; if the
-    training rows of a node had none, it goes to the child with more weight.
+    Where several splits are equally good, the lowest feature wins, then the lowest threshold. A missing
+    value goes to the side where it lowered the loss in training; if the training rows of a node had none,
+    it goes to the child with more weight.
 
     Examples
     --------

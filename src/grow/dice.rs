@@ -35,7 +35,7 @@ impl Dice {
 
     /// A number below `n`, each as likely as the others up to n / 2^64.
     pub fn below(&mut self, n: usize) -> usize {
-        (u128::from(self.next()) * n as u128 >> 64) as usize
+        ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
     /// A number from `least` to below `greatest`, which differ; also between infinities.

@@ -344,11 +344,11 @@ impl<C: Criterion> Grower<'_, C> {
         } else {
             let n_below = partition_point(0, column.len(), |place| self.value(column[place], feature) < 0.0);
             has_entry.resize(self.fit.x.n_rows(), false);
-            column.iter().for_each(|&row| has_entry[row as usize] = true);
+            mark(has_entry, column, true);
             order.extend_from_slice(&column[..n_below]);
             order.extend(open.field.rows.iter().filter(|&&row| !has_entry[row as usize]));
             order.extend_from_slice(&column[n_below..]);
-            column.iter().for_each(|&row| has_entry[row as usize] = false);
+            mark(has_entry, column, false);
         }
     }
 
@@ -434,7 +434,7 @@ impl<C: Criterion> Grower<'_, C> {
 
     /// Parts a node's field as the sides of its rows say.
     fn part<'a>(&self, field: Field<'a>, hands: &mut [Hand<C>]) -> [Field<'a>; 2] {
-        let Field { rows, mut columns, targets } = field;
+        let Field { rows, columns, targets } = field;
         let part = |spare: &mut Vec<u32>, rows: &mut [u32]| {
             partition_in_place(rows, |row| self.sides[row as usize].load(Ordering::Relaxed), spare)
         };
@@ -442,15 +442,9 @@ impl<C: Criterion> Grower<'_, C> {
             let n_left = part(&mut hands[0].spare, rows);
             rows.split_at_mut(n_left)
         });
-        let mut n_lefts = vec![0; columns.len()];
-        let mut work: Vec<_> = columns.iter_mut().zip(&mut n_lefts).collect();
-        let carry_out = |hand: &mut Hand<C>, (column, n_left): &mut (&mut &mut [u32], &mut usize)| {
-            **n_left = part(&mut hand.spare, column);
-        };
-        self.fit.team.each(&mut work, hands, carry_out);
-        drop(work);
-        let (left, right) =
-            columns.into_iter().zip(n_lefts).map(|(column, n_left)| column.split_at_mut(n_left)).unzip();
+        let mut columns: Vec<_> = columns.into_iter().map(|column| (column, 0)).collect();
+        self.fit.team.each(&mut columns, hands, |hand, (column, n_left)| *n_left = part(&mut hand.spare, column));
+        let (left, right) = columns.into_iter().map(|(column, n_left)| column.split_at_mut(n_left)).unzip();
         [
             Field { rows: rows.0, columns: left, targets: targets.0 },
             Field { rows: rows.1, columns: right, targets: targets.1 },
@@ -494,6 +488,12 @@ impl Drawn {
 
     fn n_left(&self) -> usize {
         self.n_up_to + if self.missing_left { self.n_missing } else { 0 }
+    }
+}
+
+fn mark(marks: &mut [bool], rows: &[u32], is_marked: bool) {
+    for &row in rows {
+        marks[row as usize] = is_marked;
     }
 }
 

@@ -239,16 +239,18 @@ impl Tree {
             return refuse("a column index of the sparse matrix is out of range");
         }
         let mut row = vec![0.0; self.n_features()];
-        let leaf = |ends: &[i64; 2]| {
+        let leaf = |ends: &[i64]| {
             let entries = ends[0] as usize..ends[1] as usize;
             for (&column, cell) in columns[entries.clone()].iter().zip(&cells[entries.clone()]) {
                 row[column as usize] = cell.to_f64();
             }
             let leaf = self.walk(|feature| row[feature], |_| ());
-            columns[entries].iter().for_each(|&column| row[column as usize] = 0.0);
+            for &column in &columns[entries] {
+                row[column as usize] = 0.0;
+            }
             leaf as i64
         };
-        Ok(starts.array_windows().map(leaf).collect())
+        Ok(starts.windows(2).map(leaf).collect())
     }
 
     /// Walks a row with these values to its leaf, calling `visit` for each node on the way, and returns the leaf.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::walk_arena;
 use crate::data::{Cell, Matrix};
 use crate::naive::draw::Dice;
 use crate::tree::{Node, Statistics, Test, Tree};

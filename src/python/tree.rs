@@ -174,6 +174,7 @@ impl PyTree {
     }
 
     /// Node id of the leaf of each sparse row, given as ``(n_features, indptr, indices, data)``.
+    #[allow(clippy::needless_pass_by_value)] // Python's arguments come by value.
     fn apply_sparse<'py>(&self, py: Python<'py>, X: Entries<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         if X.n != self.0.n_features() {
             return Err(PyValueError::new_err(format!("X: has {} columns, not {}", X.n, self.0.n_features())));
