@@ -14,12 +14,13 @@ array([0, 1, 2])
 
 from ._core import RunningMedian, __version__
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
-from ._export import export_graphviz, export_text
 from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
+from ._graphviz import export_graphviz
 from ._growth import animate_growth, plot_growth
 from ._median import running_median
 from ._plot import plot_tree
 from ._sklearn_bridge import from_sklearn
+from ._text import export_text
 
 __all__ = [
     "DecisionTreeClassifier",
