@@ -15,7 +15,8 @@
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
 //!     ├────► prune          the smaller trees that cost less
-//!     └────► leaf_value     other values for the leaves
+//!     ├────► leaf_value     other values for the leaves
+//!     └────► model          files, written whole and believed only when checked
 //! ```
 //!
 //! # Example
@@ -46,6 +47,7 @@ mod grow;
 mod leaf_value;
 #[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
 pub mod median;
+mod model;
 #[cfg(test)]
 mod naive;
 mod params;
@@ -67,6 +69,7 @@ pub use error::{Error, Result};
 pub use fit::{fit, fit_while};
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
+pub use model::{Label, Labels, Model, Task};
 pub use params::{Loss, MedianMethod, Params, Size};
 pub use prune::PruningPath;
 pub use threads::available_threads;
