@@ -12,14 +12,43 @@ array([0, 1, 2])
 5
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._core import RunningMedian, __version__
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._median import running_median
+from ._model import Model
+from ._storage import from_dict, load
+
+if TYPE_CHECKING:
+    from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "Model",
     "RunningMedian",
     "__version__",
+    "from_dict",
+    "load",
     "running_median",
 ]
+
+# What needs scikit-learn is imported when it is asked for: to load a model and to predict, numpy is enough.
+_LAZY = {
+    "DecisionTreeClassifier": "_estimators",
+    "DecisionTreeRegressor": "_estimators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(globals().keys() | _LAZY.keys())
