@@ -146,7 +146,7 @@ impl Tree {
 
     /// Checks sizes, that children come after their parents in depth-first order and each has one parent, that features
     /// exist, and that numbers that prediction returns are finite; returns the depth.
-    fn check(&self) -> Result<usize> {
+    pub(crate) fn check(&self) -> Result<usize> {
         let broken = |problem: String| Err(Error::argument("tree", problem));
         let Self { nodes, statistics, n_features, n_values, .. } = self;
         let n = nodes.len();

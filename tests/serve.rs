@@ -12,9 +12,8 @@ use splitwood::{Labels, Matrix, Model};
 /// The golden models of all versions, without their endings.
 fn golden() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let entries = |folder: &Path| -> Vec<PathBuf> {
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
-    };
+    let entries =
+        |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let files = entries(&folder).into_iter().filter(|path| path.is_dir()).flat_map(|version| entries(&version));
     files.filter(|path| path.extension().is_some_and(|end| end == "splitwood")).map(|p| p.with_extension("")).collect()
 }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Byte order, kind and size, as numpy writes them; nothing else is handed to numpy.
-_DTYPE = re.compile(r"[<>|=]?(?:i[1248]|u[1248]|f[248]|b1|U[0-9]{1,9})|object", re.ASCII)
+_DTYPE = re.compile(r"[<>|=]?(?:i[1248]|u[1248]|f[248]|b1|U[0-9]{1,8})|object", re.ASCII)
 # Which types of label go with a dtype's kind.
 _TYPES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 # Labels of fixed width may take far more memory than in a file: one long one makes all others long.
@@ -46,7 +46,9 @@ def to_array(labels: list[Any], name: str | None) -> NDArray[Any]:
         raise ValueError(f"model: no class labels have dtype {name!r:.100}")
     dtype = np.dtype(name)
     if _TYPES[dtype.kind] is not kind or len(labels) * dtype.itemsize > _MAX_BYTES:
-        raise ValueError(f"model: {len(labels)} labels of {kind.__name__} do not go with dtype {name}")
+        raise ValueError(
+            f"model: {len(labels)} labels of {kind.__name__} do not go with dtype {name}"
+        )
     try:
         array = np.array(labels, dtype=dtype)
     except OverflowError:

@@ -1,7 +1,7 @@
 """Models for serving: what a file holds, with numpy alone.
 
-A fitted estimator is more than a service needs: scikit-learn's base classes bring scikit-learn and scipy with
-them. These answer `predict`, `predict_proba`, `predict_log_proba` and `apply` as the estimator would, bit for bit.
+A fitted estimator is more than a service needs: its base classes bring scikit-learn and scipy with them.
+These answer `predict`, `predict_proba`, `predict_log_proba` and `apply` as it would, bit for bit.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Model:
             raise ValueError(
                 f"X: must be a table of numbers with at least one row, got shape {rows.shape} of {rows.dtype}"
             )
-        if any(isinstance(cell, str | bytes) for cell in (rows.flat if rows.dtype.hasobject else ())):
+        if any(
+            isinstance(cell, str | bytes) for cell in (rows.flat if rows.dtype.hasobject else ())
+        ):
             raise ValueError("X: must be a table of numbers, got strings")
         dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         return np.require(rows, dtype.newbyteorder("="), ["A"])

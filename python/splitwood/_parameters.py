@@ -48,4 +48,6 @@ def decode(value: Any) -> Any:
 
 def _is_pair(pair: Any) -> bool:
     # Keys that can be looked up: neither lists nor dicts.
-    return isinstance(pair, list) and len(pair) == 2 and not isinstance(decode(pair[0]), list | dict)
+    return (
+        isinstance(pair, list) and len(pair) == 2 and not isinstance(decode(pair[0]), list | dict)
+    )

@@ -1,7 +1,8 @@
 """Fitted estimators ⇄ files and dicts.
 
-Both hold the same parts (`Stored`). A file is checked by the core, from its first byte to its last; what is JSON in it, and
-a dict as a whole, are checked here. Nothing of scikit-learn is needed until an estimator is asked for.
+Both hold the same parts (`Stored`). A file is checked by the core, from its first byte to its last; what is
+JSON in it, and a dict as a whole, are checked here. Nothing of scikit-learn is needed until an estimator is
+asked for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from ._model import ClassificationModel, Model, RegressionModel
 if TYPE_CHECKING:
     from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 
-    Estimator = DecisionTreeRegressor | DecisionTreeClassifier
+    Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
 
 # Estimators that can be stored, and whether their answers are classes.
 _CLASSIFIES = {"DecisionTreeRegressor": False, "DecisionTreeClassifier": True}
@@ -42,7 +43,7 @@ class Stored:
     feature_names: list[str] | None
     # A list for each output, and numpy's name for its dtype; None for a regression.
     classes: list[list[Any]] | None
-    classes_dtype: list[str | None] | None
+    classes_dtype: list[str] | None
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
@@ -75,7 +76,7 @@ class Stored:
         if self.feature_names is not None:
             attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
         if self.classes is not None:
-            dtypes = self.classes_dtype or [None] * len(self.classes)
+            dtypes: list[Any] = self.classes_dtype or [None] * len(self.classes)
             (classes,) = map(_labels.to_array, self.classes, dtypes)
             attributes |= {"classes_": classes, "n_classes_": len(classes)}
         return attributes
@@ -92,8 +93,8 @@ class Stored:
         known = kind._get_param_names()
         if unknown := sorted(self.parameters.keys() - known):
             warnings.warn(
-                f"the model was saved with {', '.join(unknown)}, which this version of {self.estimator} does not "
-                "have; it predicts the same, but another fit will do without",
+                f"the model was saved with {', '.join(unknown)}, which {self.estimator} does not have in "
+                "this version; it predicts the same, but another fit will do without",
                 stacklevel=4,
             )
         decoded = {
@@ -130,8 +131,8 @@ def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> A
     Returns
     -------
     model : DecisionTreeRegressor, DecisionTreeClassifier or Model
-        As it was saved. A parameter that a file can't hold, such as a callable, is a string that says so; `fit`
-        refuses it.
+        As it was saved. A parameter that a file can't hold, such as a callable, is a string that says so;
+        `fit` refuses it.
 
     Examples
     --------
@@ -250,7 +251,9 @@ def _read(path: str | os.PathLike[str]) -> Stored:
         case {"estimator": str(estimator), "parameters": dict(parameters)}:
             dtypes = about.get("classes_dtype")
         case _:
-            raise ValueError(f"model: {os.fspath(path)}: section 'params' does not name an estimator")
+            raise ValueError(
+                f"model: {os.fspath(path)}: section 'params' does not name an estimator"
+            )
     return _checked(Stored(estimator, parameters, tree, feature_names, classes, dtypes))
 
 
@@ -264,7 +267,9 @@ def _checked(stored: Stored) -> Stored:
         )
     dtypes = stored.classes_dtype
     if dtypes is not None and not (
-        stored.classes is not None and isinstance(dtypes, list) and len(dtypes) == len(stored.classes)
+        stored.classes is not None
+        and isinstance(dtypes, list)
+        and len(dtypes) == len(stored.classes)
     ):
         raise ValueError("model: classes_dtype must name a dtype for each output")
     return stored
@@ -282,7 +287,9 @@ def _undict(data: dict[str, Any]) -> Stored:
                     f"{FORMAT_VERSION[0]}.x; use the version that wrote it, or a newer one"
                 )
         case _:
-            raise ValueError("model: this is not what to_dict gives: format and version are missing")
+            raise ValueError(
+                "model: this is not what to_dict gives: format and version are missing"
+            )
     _refuse_others(
         data,
         "format version estimator splitwood parameters n_features feature_names classes classes_dtype tree",
@@ -356,7 +363,9 @@ def _integers(name: str, data: dict[str, Any]) -> NDArray[np.int64]:
 def _numbers_out(values: NDArray[np.float64]) -> list[float | str]:
     """Finite numbers as they are, others by their name."""
     numbers = values.tolist()
-    return numbers if np.isfinite(values).all() else [n if np.isfinite(n) else str(n) for n in numbers]
+    return (
+        numbers if np.isfinite(values).all() else [n if np.isfinite(n) else str(n) for n in numbers]
+    )
 
 
 def _numbers_in(name: str, values: Any) -> NDArray[np.float64]:

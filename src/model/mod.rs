@@ -82,6 +82,8 @@ impl Contents<'_> {
     }
 
     fn save(self, path: &Path) -> Result<()> {
+        // A file that could not be read would be noticed when it is too late.
+        self.tree.check()?;
         file::replace(path, |out| write::write(out, &self))
     }
 }

@@ -12,7 +12,9 @@ impl From<Error> for PyErr {
         match error {
             Error::Argument { .. } | Error::Model { .. } => PyValueError::new_err(error.to_string()),
             // Python makes FileNotFoundError and its likes of the number.
-            Error::File { path, code: Some(code), problem } => PyOSError::new_err((code, problem, path.into_os_string())),
+            Error::File { path, code: Some(code), problem } => {
+                PyOSError::new_err((code, problem, path.into_os_string()))
+            }
             Error::File { .. } => PyOSError::new_err(error.to_string()),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }

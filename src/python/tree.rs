@@ -204,7 +204,7 @@ impl PyTree {
     /// The bytes of the model file, so that a pickle is checked like one.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let tree = &slf.get().0;
-        let bytes = without_interpreter(slf.py(), |_| Ok(tree.to_bytes()))?;
+        let bytes = without_interpreter(slf.py(), |_| tree.check().map(|_| tree.to_bytes()))?;
         Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
     }
 

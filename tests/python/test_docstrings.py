@@ -7,8 +7,16 @@ import pytest
 import splitwood
 import splitwood._estimators
 import splitwood._median
+import splitwood._model
+import splitwood._storage
 
-MODULES = [splitwood, splitwood._estimators, splitwood._median]
+MODULES = [
+    splitwood,
+    splitwood._estimators,
+    splitwood._median,
+    splitwood._model,
+    splitwood._storage,
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
