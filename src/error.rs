@@ -50,10 +50,11 @@ impl Error {
         Self::File { path: path.to_owned(), code, problem }
     }
 
-    /// Says which file a problem with a model is in.
+    /// Says which file a problem is with.
     pub(crate) fn in_file(self, path: &Path) -> Self {
         match self {
             Self::Model { problem } => Self::model(format!("{}: {problem}", path.display())),
+            Self::File { code, problem, .. } => Self::File { path: path.to_owned(), code, problem },
             other => other,
         }
     }

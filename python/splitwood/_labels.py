@@ -23,8 +23,8 @@ def to_list(classes: NDArray[Any]) -> tuple[list[Any], str]:
     kind = classes.dtype.kind
     if (
         _DTYPE.fullmatch(name) is None
-        or not all(isinstance(label, _TYPES[kind]) for label in labels)
-        or (kind == "u" and labels[-1] >= 1 << 63)
+        or not all(isinstance(label, _TYPES.get(kind, ())) for label in labels)
+        or (kind == "u" and max(labels) >= 1 << 63)
     ):
         raise ValueError(
             f"classes_: labels of dtype {classes.dtype} such as {labels[-1]!r} can't be saved; "

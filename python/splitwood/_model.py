@@ -88,7 +88,8 @@ class Model:
 
     def _check_names(self, X: Any) -> None:
         expected = getattr(self, "feature_names_in_", None)
-        columns = getattr(X, "column_names", None) or X.columns
+        # pyarrow's `columns` are arrays.
+        columns = X.column_names if hasattr(type(X), "column_names") else X.columns
         names = [name for name in columns if isinstance(name, str)]
         if expected is not None and len(names) == len(columns) and names != expected.tolist():
             raise ValueError(

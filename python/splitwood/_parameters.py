@@ -30,10 +30,17 @@ def encode(value: Any) -> Any:
     return {"not stored": type(value).__name__}
 
 
-def decode(value: Any) -> Any:
-    """The parameter that was written so, or ``ValueError``."""
+def decode_all(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters by name, as they were before they were written; or ``ValueError``."""
+    try:
+        return {name: _decode(value) for name, value in parameters.items()}
+    except RecursionError:
+        raise ValueError("model: no parameter is nested so deeply") from None
+
+
+def _decode(value: Any) -> Any:
     if isinstance(value, list):
-        return [decode(item) for item in value]
+        return [_decode(item) for item in value]
     if not isinstance(value, dict):
         return value
     match value:
@@ -41,13 +48,11 @@ def decode(value: Any) -> Any:
             return float(text)
         case {"not stored": str(kind)}:
             return _NOT_STORED + kind
-        case {"dict": list(pairs)} if all(_is_pair(pair) for pair in pairs):
-            return {decode(key): decode(item) for key, item in pairs}
+        case {"dict": list(pairs)} if all(map(_is_pair, pairs)):
+            return {key: _decode(item) for key, item in pairs}
     raise ValueError(f"model: no parameter is written as {value!r:.100}")
 
 
 def _is_pair(pair: Any) -> bool:
-    # Keys that can be looked up: neither lists nor dicts.
-    return (
-        isinstance(pair, list) and len(pair) == 2 and not isinstance(decode(pair[0]), list | dict)
-    )
+    # Keys are labels, which JSON has as they are.
+    return isinstance(pair, list) and len(pair) == 2 and not isinstance(pair[0], list | dict)

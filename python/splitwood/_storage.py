@@ -48,7 +48,7 @@ class Stored:
     @classmethod
     def of(cls, estimator: Any) -> Stored:
         """What there is to store of a fitted estimator, or of one derived from it."""
-        kind = next(base for base in type(estimator).__mro__ if base.__name__ in _CLASSIFIES)
+        kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
         classes = dtypes = None
         if _CLASSIFIES[kind.__name__]:
@@ -83,8 +83,7 @@ class Stored:
 
     def as_model(self) -> Model:
         kind = RegressionModel if self.classes is None else ClassificationModel
-        decoded = {name: _parameters.decode(value) for name, value in self.parameters.items()}
-        return kind(self.attributes(), decoded)
+        return kind(self.attributes(), _parameters.decode_all(self.parameters))
 
     def as_estimator(self) -> Estimator:
         from . import _estimators
@@ -97,12 +96,8 @@ class Stored:
                 "this version; it predicts the same, but another fit will do without",
                 stacklevel=4,
             )
-        decoded = {
-            name: _parameters.decode(value)
-            for name, value in self.parameters.items()
-            if name in known
-        }
-        estimator: Estimator = kind(**decoded)
+        stored = {name: value for name, value in self.parameters.items() if name in known}
+        estimator: Estimator = kind(**_parameters.decode_all(stored))
         estimator.__dict__.update(self.attributes())
         return estimator
 
@@ -215,6 +210,10 @@ def to_dict(estimator: Any) -> dict[str, Any]:
             "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
         },
     }
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__ == f"{__package__}._estimators" and kind.__name__ in _CLASSIFIES
 
 
 def _revive(stored: Stored, as_estimator: bool | None) -> Any:

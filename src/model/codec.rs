@@ -162,7 +162,10 @@ pub(super) trait Bounded: Read {
     }
 }
 
-/// A source that ends before the length it had.
+/// A source that ends before the length it had, or that can't be read at all.
 pub(super) fn broken_off(error: &std::io::Error) -> Error {
-    Error::model(format!("it breaks off while being read: {error}"))
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => Error::model("it breaks off while being read"),
+        _ => Error::file(std::path::Path::new(""), error),
+    }
 }

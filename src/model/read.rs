@@ -34,9 +34,8 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
     let mut table = vec![0; header.table_length()];
     source.read_exact(&mut table).map_err(|error| broken_off(&error))?;
     let entries = header.entries(&header_bytes, &table, length)?;
-    let Some((first, others)) = entries.split_first().filter(|(first, _)| {
-        first.name == Name::SHAPE && first.length == Shape::LENGTH // Shape first, for lengths follow from it.
-    }) else {
+    let is_shape = |entry: &Entry| entry.name == Name::SHAPE && entry.length == Shape::LENGTH;
+    let Some((first, others)) = entries.split_first().filter(|(first, _)| is_shape(first)) else {
         return Err(Error::model("its first section is not the shape of a tree"));
     };
     if let Some(unknown) = others.iter().find(|entry| entry.required && !is_known(entry.name)) {

@@ -371,6 +371,23 @@ fn files_are_there_as_a_whole_or_not_at_all() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = temporary("links");
+    let (file, link) = (folder.join("x".repeat(255)), folder.join("link"));
+    fs::write(&file, b"before").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&file, &link).unwrap();
+    rich().save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(Model::load(&file).unwrap(), rich());
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn what_is_no_file_is_refused() {
     let folder = temporary("none");

@@ -439,6 +439,11 @@ def test_case_25_crafted_trees_are_refused(small):
         b'{"estimator": "_BaseTree", "parameters": {}}',
         b'{"estimator": ["DecisionTreeClassifier"], "parameters": {}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": []}',
+        b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": '
+        + b"[" * 900
+        + b"]" * 900
+        + b"}}",
+        b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": %s}}' % (b"9" * 5000),
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": {"eval": "1"}}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": {"float": "1"}}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"class_weight": {"dict": [[[1], 1]]}}}',

@@ -185,8 +185,12 @@ def test_a_model_reads_no_numbers_out_of_strings(pair, rows):
 
 @pytest.mark.parametrize(
     "table",
-    [pd.DataFrame, lambda cells, columns: pl.DataFrame(cells, schema=columns)],
-    ids=["pandas", "polars"],
+    [
+        pd.DataFrame,
+        lambda cells, columns: pl.DataFrame(cells, schema=columns),
+        lambda cells, columns: pa.table(list(cells.T.copy()), names=columns),
+    ],
+    ids=["pandas", "polars", "pyarrow"],
 )
 def test_a_model_checks_names(tmp_path, table):
     DecisionTreeRegressor(max_depth=2).fit(table(X, columns=list("abc")), X[:, 1] > 0).save(
