@@ -6,13 +6,13 @@
 //! echo '5.1,3.5,1.4,0.2' | cargo run --release --example serve iris.splitwood
 //! ```
 //!
-//! An empty cell is a missing value. The model is loaded once; each line is answered at once.
+//! An empty cell is a missing value. The model is loaded once; each line is answered at once, with a cell for each output.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
-use splitwood::{Matrix, Model, Task};
+use splitwood::{Labels, Matrix, Model, Task};
 
 /// Answers each line of `input` by a line of `output`.
 ///
@@ -29,13 +29,22 @@ pub fn serve(model: &Model, input: impl BufRead, mut output: impl Write) -> Resu
 fn answer(model: &Model, line: &str) -> Result<String, Box<dyn Error>> {
     let cells: Vec<f64> = line.split(',').map(parse).collect::<Result<_, _>>()?;
     let row = Matrix::from_rows(&cells, 1, cells.len())?;
-    match model.task() {
+    let values = model.tree().predict(&row, Some(1))?;
+    let answers: Vec<String> = match model.task() {
         Task::Classification(classes) => {
-            let code = model.tree().predict_class(&row, Some(1))?[0] as usize;
-            Ok(classes[0].get(code).ok_or("a class without a label")?.to_string())
+            // Each output has as many places as the one with most classes.
+            let places = values.chunks(values.len() / classes.len());
+            classes.iter().zip(places).map(|(labels, shares)| likeliest(labels, shares)).collect()
         }
-        _ => Ok(model.tree().predict(&row, Some(1))?[0].to_string()),
-    }
+        _ => values.iter().map(ToString::to_string).collect(),
+    };
+    Ok(answers.join(","))
+}
+
+/// The label with the largest share, the first of equal ones.
+fn likeliest(labels: &Labels, shares: &[f64]) -> String {
+    let code = (1..labels.len()).fold(0, |best, code| if shares[code] > shares[best] { code } else { best });
+    labels.get(code).map(|label| label.to_string()).unwrap_or_default()
 }
 
 fn parse(cell: &str) -> Result<f64, String> {

@@ -3,6 +3,7 @@
 use std::ops::Add;
 
 use crate::error::{Error, Result};
+use crate::sparse::SparseColumns;
 
 /// Rows are numbered by `u32`, and sums over classes square their number within `u64`.
 pub(crate) const MAX_ROWS: usize = (1 << 31) - 1;
@@ -32,9 +33,9 @@ pub trait Cell:
     /// What the high word leaves open, or `None` if it decides alone.
     #[doc(hidden)]
     fn low_key(self) -> Option<u32>;
-    /// The matrix, with the type of its cells told at run time.
+    /// X, with the type of its cells told at run time.
     #[doc(hidden)]
-    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a>
+    fn any(x: Source<'_, Self>) -> AnySource<'_>
     where
         Self: Sized;
 }
@@ -74,8 +75,8 @@ impl Cell for f32 {
     fn low_key(self) -> Option<u32> {
         None
     }
-    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a> {
-        AnyMatrix::Single(x)
+    fn any(x: Source<'_, Self>) -> AnySource<'_> {
+        AnySource::Single(x)
     }
 }
 
@@ -92,8 +93,8 @@ impl Cell for f64 {
     fn low_key(self) -> Option<u32> {
         Some(order_key!(self, f64, u64) as u32)
     }
-    fn any<'m, 'a>(x: &'m Matrix<'a, Self>) -> AnyMatrix<'m, 'a> {
-        AnyMatrix::Double(x)
+    fn any(x: Source<'_, Self>) -> AnySource<'_> {
+        AnySource::Double(x)
     }
 }
 
@@ -116,12 +117,50 @@ pub struct Matrix<'a, X> {
     n_columns: usize,
 }
 
-/// A matrix of either type. Who goes on with it is compiled once, with this crate, and not again by each who calls it.
+/// Cells, whatever they are stored as.
+pub(crate) trait Values: Sync {
+    fn n_rows(&self) -> usize;
+    fn n_columns(&self) -> usize;
+    fn value(&self, row: usize, column: usize) -> f64;
+}
+
+impl<X: Cell> Values for Matrix<'_, X> {
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    fn value(&self, row: usize, column: usize) -> f64 {
+        self.get(row, column).to_f64()
+    }
+}
+
+/// X of one fit or prediction.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub enum AnyMatrix<'m, 'a> {
-    Single(&'m Matrix<'a, f32>),
-    Double(&'m Matrix<'a, f64>),
+pub enum Source<'a, X> {
+    Dense(&'a Matrix<'a, X>),
+    Sparse(&'a SparseColumns<'a, X>),
+}
+
+/// X with cells of either type. Who goes on with it is compiled once, with this crate, and not again by each who calls it.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub enum AnySource<'a> {
+    Single(Source<'a, f32>),
+    Double(Source<'a, f64>),
+}
+
+impl<'a, X: Cell> Source<'a, X> {
+    pub(crate) fn values(self) -> &'a dyn Values {
+        match self {
+            Self::Dense(x) => x,
+            Self::Sparse(x) => x,
+        }
+    }
 }
 
 impl<'a, X: Cell> Matrix<'a, X> {
@@ -250,43 +289,83 @@ pub enum Target<'a> {
         /// Number of classes, also of those that no row has.
         n_classes: usize,
     },
+    /// Several real values a row.
+    ManyValues {
+        /// Those of the first row, then those of the second, and so on.
+        values: &'a [f64],
+        /// Number of values a row.
+        n_outputs: usize,
+    },
+    /// Several class codes a row.
+    ManyClasses {
+        /// Those of the first row, then those of the second, and so on.
+        codes: &'a [u32],
+        /// Number of codes a row.
+        n_outputs: usize,
+        /// Number of classes, of the output that has most.
+        n_classes: usize,
+    },
 }
 
 impl Target<'_> {
     fn len(&self) -> usize {
         match self {
-            Self::Values(values) => values.len(),
-            Self::Classes { codes, .. } => codes.len(),
+            Self::Values(values) | Self::ManyValues { values, .. } => values.len(),
+            Self::Classes { codes, .. } | Self::ManyClasses { codes, .. } => codes.len(),
+        }
+    }
+
+    pub(crate) fn n_outputs(&self) -> usize {
+        match *self {
+            Self::Values(_) | Self::Classes { .. } => 1,
+            Self::ManyValues { n_outputs, .. } | Self::ManyClasses { n_outputs, .. } => n_outputs,
         }
     }
 
     /// One target for each row of X, finite, and small enough to be squared and summed.
     pub(crate) fn check(&self, n_rows: usize) -> Result<()> {
-        if self.len() != n_rows {
-            return Err(Error::argument("y", format!("has {} entries, but X has {n_rows} rows", self.len())));
+        let n_outputs = self.n_outputs();
+        if n_outputs == 0 {
+            return Err(Error::argument("y", "has no outputs"));
+        }
+        if Some(self.len()) != n_rows.checked_mul(n_outputs) {
+            let problem = format!("has {} entries, but X has {n_rows} rows of {n_outputs} output(s)", self.len());
+            return Err(Error::argument("y", problem));
         }
         match *self {
-            Self::Values(values) => {
+            Self::Values(values) | Self::ManyValues { values, .. } => {
                 check_finite("y", values)?;
                 let limit = (f64::MAX / n_rows as f64).sqrt() / 4.0;
                 match values.iter().position(|y| y.abs() > limit) {
-                    Some(row) => Err(Error::argument(
+                    Some(place) => Err(Error::argument(
                         "y",
-                        format!("{:e} in row {row} is too large: its square overflows; rescale y", values[row]),
+                        format!(
+                            "{:e} in row {} is too large: its square overflows; rescale y",
+                            values[place],
+                            place / n_outputs
+                        ),
                     )),
                     None => Ok(()),
                 }
             }
-            Self::Classes { n_classes, .. } if n_classes > MAX_CLASSES => {
+            Self::Classes { n_classes, .. } | Self::ManyClasses { n_classes, .. }
+                if n_classes.saturating_mul(n_outputs) > MAX_CLASSES =>
+            {
                 Err(Error::argument("y", format!("n_classes = {n_classes} is more than {MAX_CLASSES}")))
             }
-            Self::Classes { codes, n_classes } => match codes.iter().position(|&code| code as usize >= n_classes) {
-                Some(row) => Err(Error::argument(
-                    "y",
-                    format!("class code {} in row {row} is not below n_classes = {n_classes}", codes[row]),
-                )),
-                None => Ok(()),
-            },
+            Self::Classes { codes, n_classes } | Self::ManyClasses { codes, n_classes, .. } => {
+                match codes.iter().position(|&code| code as usize >= n_classes) {
+                    Some(place) => Err(Error::argument(
+                        "y",
+                        format!(
+                            "class code {} in row {} is not below n_classes = {n_classes}",
+                            codes[place],
+                            place / n_outputs
+                        ),
+                    )),
+                    None => Ok(()),
+                }
+            }
         }
     }
 }
@@ -372,6 +451,13 @@ impl Rows {
             Some(kept) => kept.iter().map(|&row| items[row as usize]).collect(),
             None => items,
         }
+    }
+
+    /// Of all rows of X, which take part.
+    pub fn mask(&self, n_rows: usize) -> Vec<bool> {
+        let mut mask = vec![self.kept.is_none(); n_rows];
+        self.kept.iter().flatten().for_each(|&row| mask[row as usize] = true);
+        mask
     }
 
     /// Id of the row at this place among those that take part.

@@ -79,14 +79,26 @@ impl Tree {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn with_leaf_values<X: Cell, E: From<Error>>(
-        mut self,
+        self,
         x: &Matrix<'_, X>,
         y: &[f64],
         weights: Option<&[f64]>,
         n_jobs: Option<i64>,
+        value: impl FnMut(&[f64], &[f64]) -> std::result::Result<f64, E>,
+    ) -> std::result::Result<Self, E> {
+        let leaves = self.apply(x, n_jobs)?;
+        self.with_values_of_leaves(&leaves, y, weights, value)
+    }
+
+    /// The same for rows that are in these leaves.
+    pub(crate) fn with_values_of_leaves<E: From<Error>>(
+        mut self,
+        leaves: &[i64],
+        y: &[f64],
+        weights: Option<&[f64]>,
         mut value: impl FnMut(&[f64], &[f64]) -> std::result::Result<f64, E>,
     ) -> std::result::Result<Self, E> {
-        let groups = Groups::new(&self, x, y, weights, n_jobs)?;
+        let groups = Groups::new(&self, leaves, y, weights)?;
         for node in 0..self.node_count() {
             let range = groups.starts[node]..groups.starts[node + 1];
             if range.is_empty() {
@@ -113,19 +125,13 @@ struct Groups {
 
 impl Groups {
     /// A counting sort by leaf, which keeps the order of the rows.
-    fn new<X: Cell>(
-        tree: &Tree,
-        x: &Matrix<'_, X>,
-        y: &[f64],
-        weights: Option<&[f64]>,
-        n_jobs: Option<i64>,
-    ) -> Result<Self> {
+    fn new(tree: &Tree, leaves: &[i64], y: &[f64], weights: Option<&[f64]>) -> Result<Self> {
         if tree.n_values() != 1 {
-            return Err(Error::argument("leaf_value", "only the leaves of a regression tree have one value"));
+            let problem = "only the leaves of a regression tree with one output have one value";
+            return Err(Error::argument("leaf_value", problem));
         }
-        Target::Values(y).check(x.n_rows())?;
-        let rows = Rows::new(x.n_rows(), weights)?;
-        let leaves = tree.apply(x, n_jobs)?;
+        Target::Values(y).check(leaves.len())?;
+        let rows = Rows::new(leaves.len(), weights)?;
         let leaf = |place: usize| leaves[rows.id(place) as usize] as usize;
         let mut starts = vec![0; tree.node_count() + 1];
         (0..rows.len()).for_each(|place| starts[leaf(place) + 1] += 1);

@@ -38,6 +38,7 @@
 #[cfg(test)]
 extern crate self as splitwood;
 
+mod best_first;
 mod columns;
 mod criterion;
 mod data;
@@ -59,6 +60,7 @@ mod prune;
 mod python;
 mod scan;
 mod search;
+mod sparse;
 mod split;
 mod steps;
 mod threads;
@@ -66,12 +68,13 @@ mod tree;
 
 pub use data::{Cell, Matrix, Target};
 pub use error::{Error, Result};
-pub use fit::{fit, fit_while};
+pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{Label, Labels, Model, Task};
-pub use params::{Loss, MedianMethod, Params, Size};
+pub use params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 pub use prune::PruningPath;
+pub use sparse::SparseColumns;
 pub use threads::available_threads;
 pub use tree::Tree;
 

@@ -29,6 +29,32 @@ pub enum MedianMethod {
     TwoHeaps,
 }
 
+/// How a feature's threshold is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Splitter {
+    /// The best of all.
+    #[default]
+    Best,
+    /// One at random between the least and the greatest value of the node.
+    Random,
+}
+
+/// How many features are looked at for each split, drawn anew for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MaxFeatures {
+    /// All of them.
+    #[default]
+    All,
+    /// So many, or all if there are fewer.
+    Count(i64),
+    /// This share, rounded down, at least one.
+    Fraction(f64),
+    /// The square root, rounded down.
+    Sqrt,
+    /// The logarithm to the base 2, rounded down, at least one.
+    Log2,
+}
+
 /// A number of rows, given as such or as a fraction of all rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
@@ -58,6 +84,19 @@ pub struct Params {
     pub min_weight_fraction_leaf: f64,
     /// Smallest decrease of the weighted impurity that justifies a split.
     pub min_impurity_decrease: f64,
+    /// Most leaves of the tree: those splits are made that gain most. `None`: no limit.
+    pub max_leaf_nodes: Option<i64>,
+    /// How many features are looked at for each split. If the drawn ones are all constant, more are drawn until one is not.
+    pub max_features: MaxFeatures,
+    /// How thresholds are chosen.
+    pub splitter: Splitter,
+    /// What random choices follow from. They are the same for every number of threads.
+    pub seed: u64,
+    /// For each feature, how predictions must change with it: 1 never down, −1 never up, 0 freely. `None`: all freely.
+    pub monotonic_cst: Option<Vec<i8>>,
+    /// For each feature its number of categories, or 0 if it is a number. Cells of a feature with categories are their codes 0, 1, …
+    /// `None`: all are numbers.
+    pub categories: Option<Vec<u32>>,
     /// What a leaf costs: the grown tree is pruned to the one of least loss and cost. 0: it is not pruned.
     pub ccp_alpha: f64,
     /// How medians and quantiles are found.
@@ -74,6 +113,12 @@ impl Default for Params {
             min_samples_leaf: Size::Rows(1),
             min_weight_fraction_leaf: 0.0,
             min_impurity_decrease: 0.0,
+            max_leaf_nodes: None,
+            max_features: MaxFeatures::All,
+            splitter: Splitter::Best,
+            seed: 0,
+            monotonic_cst: None,
+            categories: None,
             ccp_alpha: 0.0,
             median_method: MedianMethod::RankBitmap,
             n_jobs: None,
@@ -90,6 +135,18 @@ pub(crate) struct Rules {
     pub min_weight_leaf: f64,
     /// Smallest gain in units of the loss, summed over rows (not averaged).
     pub min_gain: f64,
+}
+
+/// What is chosen at a split, and what not every split may do: checked, for a data set of so many features.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// Features that are looked at for each split.
+    pub n_features: usize,
+    pub splitter: Splitter,
+    pub seed: u64,
+    pub monotonic: Option<Vec<i8>>,
+    /// For each feature its number of categories, 0 for numbers.
+    pub categories: Option<Vec<u32>>,
 }
 
 impl Rules {
@@ -129,6 +186,89 @@ impl Params {
             // Relative slack: a gain that equals the minimum up to rounding passes.
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
+    }
+}
+
+impl Params {
+    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best of all, and any is allowed.
+    pub(crate) fn choices(&self, n_features: usize) -> Result<Option<Choices>> {
+        let drawn = self.max_features.resolve(n_features)?;
+        check_monotonic(self.monotonic_cst.as_deref(), n_features)?;
+        check_categories(self.categories.as_deref(), self.monotonic_cst.as_deref(), n_features)?;
+        if self.splitter == Splitter::Random && self.categories.iter().flatten().any(|&count| count > 0) {
+            return Err(Error::argument("categorical_features", "no threshold can be drawn; use splitter=\"best\""));
+        }
+        let chooses = drawn < n_features || self.splitter == Splitter::Random;
+        let constrains = self.monotonic_cst.is_some() || self.categories.is_some();
+        let choices = || Choices { n_features: drawn, ..self.all_choices(n_features) };
+        Ok((chooses || constrains).then(choices))
+    }
+
+    /// The choices among all features.
+    pub(crate) fn all_choices(&self, n_features: usize) -> Choices {
+        Choices {
+            n_features,
+            splitter: self.splitter,
+            seed: self.seed,
+            monotonic: self.monotonic_cst.clone(),
+            categories: self.categories.clone(),
+        }
+    }
+
+    /// Checks the number of leaves; `usize::MAX` if there is no limit.
+    pub(crate) fn max_leaves(&self) -> Result<usize> {
+        match self.max_leaf_nodes {
+            None => Ok(usize::MAX),
+            Some(leaves) if leaves >= 2 => Ok(usize::try_from(leaves).unwrap_or(usize::MAX)),
+            Some(leaves) => Err(Error::argument("max_leaf_nodes", format!("must be at least 2 or None, got {leaves}"))),
+        }
+    }
+}
+
+impl MaxFeatures {
+    /// Number of features, at least one and at most all.
+    fn resolve(self, n_features: usize) -> Result<usize> {
+        let n = n_features as f64;
+        let drawn = match self {
+            Self::All => n_features,
+            Self::Count(count) if count >= 1 => usize::try_from(count).unwrap_or(usize::MAX),
+            Self::Count(count) => {
+                return Err(Error::argument("max_features", format!("as an int must be at least 1, got {count}")));
+            }
+            Self::Fraction(share) if share > 0.0 && share <= 1.0 => (share * n) as usize,
+            Self::Fraction(share) => {
+                let problem = format!("as a float must be above 0 and at most 1, got {share:?}");
+                return Err(Error::argument("max_features", problem));
+            }
+            Self::Sqrt => n_features.isqrt(),
+            Self::Log2 => n_features.max(1).ilog2() as usize,
+        };
+        Ok(drawn.clamp(1, n_features.max(1)))
+    }
+}
+
+fn check_monotonic(monotonic: Option<&[i8]>, n_features: usize) -> Result<()> {
+    let Some(signs) = monotonic else { return Ok(()) };
+    let refuse = |problem: String| Err(Error::argument("monotonic_cst", problem));
+    if signs.len() != n_features {
+        return refuse(format!("has {} entries, but X has {n_features} features", signs.len()));
+    }
+    match signs.iter().find(|sign| !(-1..=1).contains(*sign)) {
+        Some(sign) => refuse(format!("must be -1, 0 or 1 for each feature, got {sign}")),
+        None => Ok(()),
+    }
+}
+
+fn check_categories(categories: Option<&[u32]>, monotonic: Option<&[i8]>, n_features: usize) -> Result<()> {
+    let Some(categories) = categories else { return Ok(()) };
+    let refuse = |problem: String| Err(Error::argument("categorical_features", problem));
+    if categories.len() != n_features {
+        return refuse(format!("has {} entries, but X has {n_features} features", categories.len()));
+    }
+    let both = |feature: &usize| categories[*feature] > 0 && monotonic.is_some_and(|signs| signs[*feature] != 0);
+    match (0..n_features).find(both) {
+        Some(feature) => refuse(format!("feature {feature} has categories, which have no order to be monotonic in")),
+        None => Ok(()),
     }
 }
 

@@ -181,7 +181,7 @@ impl Tree {
     }
 
     /// A copy in which the inner nodes that are to become leaves are leaves.
-    fn cut(&self, becomes_leaf: impl Fn(usize) -> bool) -> Result<Self> {
+    pub(crate) fn cut(&self, becomes_leaf: impl Fn(usize) -> bool) -> Result<Self> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut statistics =
             Statistics { weight: self.statistics.weight.as_ref().map(|_| Vec::new()), ..Statistics::default() };
@@ -205,7 +205,13 @@ impl Tree {
                 }
             }
         }
-        Self::new(nodes, statistics, self.n_features(), self.n_values())
+        let tree =
+            Self::new(nodes, statistics, self.n_features(), self.n_values(), self.categories.as_deref().cloned())?;
+        let tree = tree.with_outputs(self.n_outputs())?;
+        Ok(match &self.categories {
+            Some(categories) => tree.with_categories(categories.counts.clone(), &categories.sets),
+            None => tree,
+        })
     }
 }
 
@@ -243,7 +249,7 @@ mod tests {
             rows: (0..n as u32).collect(),
             weight: Some(vec![1.0; n]),
         };
-        Tree::new(nodes, statistics, 1, 1).unwrap()
+        Tree::new(nodes, statistics, 1, 1, None).unwrap()
     }
 
     /// A random tree with so many splits; the more of them lean to the left, the deeper it is.

@@ -195,11 +195,12 @@ pub(crate) fn threshold(a: f64, b: f64) -> f64 {
     }
     let middle = 0.5 * a + 0.5 * b;
     if a <= middle && middle < b && middle.is_finite() {
-        middle
+        middle + 0.0
     } else if middle.is_nan() {
         0.0 // between −∞ and ∞
     } else if a.is_finite() || b == f64::MIN {
-        a
+        // The same number whether the zero on the left has a sign or not.
+        a + 0.0
     } else {
         f64::MIN // between −∞ and a finite value
     }

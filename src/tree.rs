@@ -12,8 +12,9 @@ const LEAF: u32 = u32::MAX;
 const MISSING_LEFT: u32 = 1 << 31;
 
 /// A node of the arena.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
+    /// Where categories decide, a NaN that says which set of them goes left.
     threshold: f64,
     /// `LEAF`, or the feature with the flag `MISSING_LEFT`.
     feature: u32,
@@ -29,7 +30,106 @@ pub(crate) struct Test {
     pub right: u32,
 }
 
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        let same_threshold = self.threshold == other.threshold || self.threshold.to_bits() == other.threshold.to_bits();
+        same_threshold && (self.feature, self.right) == (other.feature, other.right)
+    }
+}
+
+impl Test {
+    /// The set of categories that go left, by the place of its first word, if categories decide.
+    #[inline]
+    pub fn category_set(&self) -> Option<usize> {
+        self.threshold.is_nan().then_some(self.threshold.to_bits() as u32 as usize)
+    }
+
+    /// Whether a row with this value goes left.
+    #[inline]
+    pub fn goes_left(&self, value: f64, categories: Option<&Categories>) -> bool {
+        if value <= self.threshold {
+            return true;
+        }
+        match categories.filter(|_| self.threshold.is_nan()) {
+            None => self.missing_left && value.is_nan(),
+            Some(categories) => categories.has(self, value).unwrap_or(self.missing_left),
+        }
+    }
+}
+
+/// A quiet NaN with room for a number of 32 bits.
+const CATEGORIES: u64 = 0x7FF8_0000_0000_0000;
+
+/// Sets of categories, one after the other, a bit for each category of the feature.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CategorySets {
+    pub words: Vec<u64>,
+}
+
+impl CategorySets {
+    /// Adds the set of those on the left. Those on neither side are in it if `others` says so. Returns what stands for the set as a threshold.
+    pub fn push(&mut self, n_categories: u32, [left, right]: [impl Iterator<Item = u32>; 2], others: bool) -> f64 {
+        let start = self.words.len();
+        self.words.resize(start + n_words(n_categories), if others { u64::MAX } else { 0 });
+        let set = &mut self.words[start..];
+        left.for_each(|code| set[code as usize / 64] |= 1 << (code % 64));
+        right.for_each(|code| set[code as usize / 64] &= !(1 << (code % 64)));
+        // No bits beyond the last category, so that equal sets are equal words.
+        if !n_categories.is_multiple_of(64) {
+            set[n_words(n_categories) - 1] &= (1 << (n_categories % 64)) - 1;
+        }
+        f64::from_bits(CATEGORIES | start as u64)
+    }
+
+    /// Appends others; returns by how much their places have moved.
+    pub fn append(&mut self, mut others: Self) -> u32 {
+        let shift = self.words.len() as u32;
+        self.words.append(&mut others.words);
+        shift
+    }
+}
+
+fn n_words(n_categories: u32) -> usize {
+    n_categories.div_ceil(64) as usize
+}
+
+/// The categories of a tree's features.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Categories {
+    /// For each feature their number, 0 for numbers.
+    pub counts: Vec<u32>,
+    pub sets: CategorySets,
+}
+
+impl Categories {
+    fn set(&self, test: &Test) -> Option<&[u64]> {
+        let start = test.category_set()?;
+        self.sets.words.get(start..start.checked_add(n_words(*self.counts.get(test.feature as usize)?))?)
+    }
+
+    /// Whether a category goes left; `None` if it is missing, or none that was there at fit.
+    fn has(&self, test: &Test, code: f64) -> Option<bool> {
+        let count = self.counts[test.feature as usize];
+        // Also false for NaN.
+        if !(code >= 0.0 && code < f64::from(count) && code.fract() == 0.0) {
+            return None;
+        }
+        let code = code as usize;
+        self.set(test).map(|set| set[code / 64] >> (code % 64) & 1 != 0)
+    }
+}
+
 impl Node {
+    /// The same node where the place of its set of categories, if it has one, is higher by `shift`.
+    pub fn with_set_shifted(&self, shift: u32) -> Self {
+        let threshold = if self.feature != LEAF && self.threshold.is_nan() {
+            f64::from_bits(self.threshold.to_bits() + u64::from(shift))
+        } else {
+            self.threshold
+        };
+        Self { threshold, ..*self }
+    }
+
     pub const fn leaf() -> Self {
         Self { threshold: 0.0, feature: LEAF, right: 0 }
     }
@@ -46,12 +146,13 @@ impl Node {
         (u128::from(links) << 64 | u128::from(threshold)).to_le_bytes()
     }
 
-    /// The node of these bytes; `None` for a leaf with more than its mark.
+    /// The node of these bytes; `None` for a leaf with more than its mark, or a NaN that stands for no set of categories.
     pub fn from_bytes(bytes: [u8; 16]) -> Option<Self> {
         let bits = u128::from_le_bytes(bytes);
         let threshold = f64::from_bits(bits as u64);
         let node = Self { threshold, feature: (bits >> 64) as u32, right: (bits >> 96) as u32 };
-        (node.feature != LEAF || bytes == Self::leaf().to_bytes()).then_some(node)
+        let is_number_or_set = !threshold.is_nan() || threshold.to_bits() >> 32 == CATEGORIES >> 32;
+        (is_number_or_set && (node.feature != LEAF || bytes == Self::leaf().to_bytes())).then_some(node)
     }
 
     /// The same node where all numbers are higher by `shift`. No branch: nothing tells a leaf beforehand.
@@ -107,6 +208,7 @@ pub(crate) struct Arrays<'a> {
     pub impurity: &'a [f64],
     pub rows: &'a [i64],
     pub weight: Option<&'a [f64]>,
+    pub categories: Option<Categories>,
 }
 
 /// A fitted decision tree.
@@ -118,17 +220,36 @@ pub struct Tree {
     pub(crate) statistics: Statistics,
     n_features: usize,
     n_values: usize,
+    n_outputs: usize,
     max_depth: usize,
+    /// Of trees with categories.
+    pub(crate) categories: Option<Box<Categories>>,
     /// What predictions have derived from the nodes.
     pub(crate) layouts: Layouts,
 }
 
 impl Tree {
     /// A tree from its parts. They may come from a file or a pickle, so everything is checked.
-    pub(crate) fn new(nodes: Vec<Node>, statistics: Statistics, n_features: usize, n_values: usize) -> Result<Self> {
-        let mut tree = Self { nodes, statistics, n_features, n_values, max_depth: 0, layouts: Layouts::default() };
-        tree.max_depth = tree.check()?;
+    pub(crate) fn new(
+        nodes: Vec<Node>,
+        statistics: Statistics,
+        n_features: usize,
+        n_values: usize,
+        categories: Option<Categories>,
+    ) -> Result<Self> {
+        let categories = categories.map(Box::new);
+        let layouts = Layouts::default();
+        let mut tree =
+            Self { nodes, statistics, n_features, n_values, n_outputs: 1, max_depth: 0, categories, layouts };
+        tree.max_depth = tree.check_all()?;
         Ok(tree)
+    }
+
+    /// Checks everything that prediction relies on; returns the depth.
+    pub(crate) fn check_all(&self) -> Result<usize> {
+        let depth = self.check()?;
+        self.check_categories()?;
+        Ok(depth)
     }
 
     /// A tree that has just been grown, to this depth: sound by construction.
@@ -139,14 +260,49 @@ impl Tree {
         n_values: usize,
         max_depth: usize,
     ) -> Self {
-        let tree = Self { nodes, statistics, n_features, n_values, max_depth, layouts: Layouts::default() };
+        let (categories, layouts) = (None, Layouts::default());
+        let tree = Self { nodes, statistics, n_features, n_values, n_outputs: 1, max_depth, categories, layouts };
         debug_assert_eq!(tree.check(), Ok(max_depth));
         tree
     }
 
+    /// The same tree, its values those of several outputs, one after the other.
+    ///
+    /// # Errors
+    /// If the values can't be shared out evenly.
+    pub(crate) fn with_outputs(self, n_outputs: usize) -> Result<Self> {
+        if n_outputs == 0 || !self.n_values.is_multiple_of(n_outputs) {
+            let problem = format!("{} values can't be those of {n_outputs} outputs", self.n_values);
+            return Err(Error::argument("tree", problem));
+        }
+        Ok(Self { n_outputs, ..self })
+    }
+
+    /// The same tree with the numbers of categories of its features and the sets that its nodes refer to; of these only what is referred to
+    /// is kept, in the order of the nodes.
+    pub(crate) fn with_categories(mut self, counts: Vec<u32>, sets: &CategorySets) -> Self {
+        let mut kept = CategorySets::default();
+        for node in &mut self.nodes {
+            if let Some(test) = node.test()
+                && let Some(start) = test.category_set()
+            {
+                let threshold = f64::from_bits(CATEGORIES | kept.words.len() as u64);
+                kept.words.extend_from_slice(&sets.words[start..][..n_words(counts[test.feature as usize])]);
+                *node = Self::renamed(test, threshold);
+            }
+        }
+        self.categories = Some(Box::new(Categories { counts, sets: kept }));
+        debug_assert_eq!(self.check_categories(), Ok(()));
+        self
+    }
+
+    fn renamed(test: Test, threshold: f64) -> Node {
+        Node::inner(Test { threshold, ..test })
+    }
+
     /// Checks sizes, that children come after their parents in depth-first order and each has one parent, that features
     /// exist, and that numbers that prediction returns are finite; returns the depth.
-    pub(crate) fn check(&self) -> Result<usize> {
+    fn check(&self) -> Result<usize> {
         let broken = |problem: String| Err(Error::argument("tree", problem));
         let Self { nodes, statistics, n_features, n_values, .. } = self;
         let n = nodes.len();
@@ -170,7 +326,7 @@ impl Tree {
         for (id, node) in nodes.iter().enumerate() {
             max_depth = max_depth.max(depth);
             if let Some(test) = node.test() {
-                if test.feature as usize >= *n_features || test.threshold.is_nan() {
+                if test.feature as usize >= *n_features {
                     return broken(format!("node {id} asks for feature {} of {n_features}", test.feature));
                 }
                 depth += 1;
@@ -184,6 +340,25 @@ impl Tree {
             }
         }
         broken("it ends before its last leaf".to_owned())
+    }
+
+    /// Checks that every threshold is a number, or a set of categories that is there.
+    fn check_categories(&self) -> Result<()> {
+        if let Some(categories) = &self.categories
+            && categories.counts.len() != self.n_features
+        {
+            let problem =
+                format!("{} features can't have {} numbers of categories", self.n_features, categories.counts.len());
+            return Err(Error::argument("tree", problem));
+        }
+        let is_sound = |test: &Test| {
+            let set = || self.categories.as_ref().and_then(|categories| categories.set(test));
+            test.category_set().is_none_or(|_| set().is_some_and(|set| !set.is_empty()))
+        };
+        match (0..).zip(&self.nodes).find(|(_, node)| !node.test().is_none_or(|test| is_sound(&test))) {
+            Some((id, _)) => Err(Error::argument("tree", format!("node {id} has no threshold"))),
+            None => Ok(()),
+        }
     }
 
     /// A tree from arrays with an entry for each node, as Python sees them: negative features mark leaves.
@@ -221,7 +396,8 @@ impl Tree {
                 .map_err(out_of_range)?,
             weight: arrays.weight.map(<[f64]>::to_vec),
         };
-        Self::new((0..n).map(node).collect::<Result<_>>()?, statistics, arrays.n_features, arrays.n_values)
+        let nodes = (0..n).map(node).collect::<Result<_>>()?;
+        Self::new(nodes, statistics, arrays.n_features, arrays.n_values, arrays.categories.clone())
     }
 
     /// Number of features that the tree was fitted on.
@@ -234,6 +410,12 @@ impl Tree {
     #[must_use]
     pub fn n_values(&self) -> usize {
         self.n_values
+    }
+
+    /// Number of targets that a leaf predicts; its values are shared out evenly among them.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs
     }
 
     /// Number of nodes, leaves included.
@@ -271,6 +453,14 @@ impl Tree {
     #[must_use]
     pub fn missing_go_to_left(&self, node: usize) -> Option<bool> {
         self.nodes[node].test().map(|test| test.missing_left)
+    }
+
+    /// The codes of the categories that go left at an inner node on a feature of categories, `None` for other nodes. Their threshold is NaN.
+    #[must_use]
+    pub fn categories_left(&self, node: usize) -> Option<Vec<u32>> {
+        let categories = self.categories.as_deref()?;
+        let set = categories.set(&self.nodes[node].test()?)?;
+        Some((0..set.len() as u32 * 64).filter(|&code| set[code as usize / 64] >> (code % 64) & 1 != 0).collect())
     }
 
     /// Left and right child of an inner node, `None` for a leaf.
@@ -345,7 +535,7 @@ mod tests {
     }
 
     fn build(nodes: &[Node]) -> Result<Tree> {
-        Tree::new(nodes.to_vec(), statistics(nodes.len()), 2, 1)
+        Tree::new(nodes.to_vec(), statistics(nodes.len()), 2, 1, None)
     }
 
     #[test]
@@ -377,9 +567,9 @@ mod tests {
         assert!(build(&[inner(0, 9), leaf, leaf]).is_err(), "out of range");
         assert!(build(&[inner(2, 2), leaf, leaf]).is_err(), "feature out of range");
         assert!(build(&[leaf, leaf]).is_err(), "two roots");
-        assert!(Tree::new(vec![leaf], statistics(2), 1, 1).is_err(), "statistics of another tree");
+        assert!(Tree::new(vec![leaf], statistics(2), 1, 1, None).is_err(), "statistics of another tree");
         let mut nan = statistics(1);
         nan.values[0] = f64::NAN;
-        assert!(Tree::new(vec![leaf], nan, 1, 1).is_err(), "a value that is not a number");
+        assert!(Tree::new(vec![leaf], nan, 1, 1, None).is_err(), "a value that is not a number");
     }
 }

@@ -40,9 +40,13 @@ fn golden_models_answer_as_python_did() {
         let answers = String::from_utf8(answers).unwrap();
         assert_eq!(answers.lines().count(), expected.lines().count());
         for ((answer, expected), row) in answers.lines().zip(expected.lines()).zip(rows.lines()) {
-            let mut expected = expected.split(',');
-            let first = expected.next().unwrap();
-            assert!(same(answer, first, model.classes().first()), "{path:?}: {answer} for {first}");
+            let expected: Vec<&str> = expected.split(',').collect();
+            let answers: Vec<&str> = answer.split(',').collect();
+            assert_eq!(answers.len(), model.tree().n_outputs());
+            let (first, expected) = expected.split_at(answers.len());
+            for (j, (answer, first)) in answers.iter().zip(first).enumerate() {
+                assert!(same(answer, first, model.classes().get(j)), "{path:?}: {answer} for {first}");
+            }
             let cell = |cell: &str| if cell.is_empty() { f64::NAN } else { cell.parse().unwrap() };
             let cells: Vec<f64> = row.split(',').map(cell).collect();
             let shares = model.tree().predict(&Matrix::from_rows(&cells, 1, 3).unwrap(), Some(1)).unwrap();

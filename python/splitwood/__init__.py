@@ -21,15 +21,28 @@ from ._storage import from_dict, load
 
 if TYPE_CHECKING:
     from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+    from ._export import export_graphviz, export_text
+    from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
+    from ._growth import animate_growth, plot_growth
+    from ._plot import plot_tree
+    from ._sklearn_bridge import from_sklearn
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "Model",
     "RunningMedian",
     "__version__",
+    "animate_growth",
+    "export_graphviz",
+    "export_text",
     "from_dict",
+    "from_sklearn",
     "load",
+    "plot_growth",
+    "plot_tree",
     "running_median",
 ]
 
@@ -37,6 +50,14 @@ __all__ = [
 _LAZY = {
     "DecisionTreeClassifier": "_estimators",
     "DecisionTreeRegressor": "_estimators",
+    "ExtraTreeClassifier": "_extra_trees",
+    "ExtraTreeRegressor": "_extra_trees",
+    "animate_growth": "_growth",
+    "export_graphviz": "_export",
+    "export_text": "_export",
+    "from_sklearn": "_sklearn_bridge",
+    "plot_growth": "_growth",
+    "plot_tree": "_plot",
 }
 
 

@@ -10,20 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
-ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+ClassWeight = Mapping[Any, float] | list[Mapping[Any, float]] | Literal["balanced"] | None
 
 
-def weigh_classes(
+def weigh_outputs(
     class_weight: ClassWeight,
-    classes: NDArray[Any],
-    codes: NDArray[np.int64],
+    classes: list[NDArray[Any]],
+    codes: list[NDArray[np.int64]],
     sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """The weight of each row times that of its class; ``codes`` are places in ``classes``."""
+    """The weight of each row times those of its classes; ``codes`` are places in ``classes``."""
     if class_weight is None:
         return sample_weight
-    weights = _of_classes(class_weight, classes, codes)[codes]
-    return weights if sample_weight is None else weights * sample_weight
+    weights = np.ones(len(codes[0])) if sample_weight is None else sample_weight
+    for of_output, labels, places in zip(
+        _of_outputs(class_weight, len(classes)), classes, codes, strict=True
+    ):
+        weights = weights * _of_classes(of_output, labels, places)[places]
+    return weights
+
+
+def _of_outputs(class_weight: ClassWeight, n_outputs: int) -> list[Any]:
+    """The class weights of each output."""
+    if n_outputs == 1 or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return [class_weight] * n_outputs
+    if not isinstance(class_weight, list) or len(class_weight) != n_outputs:
+        raise ValueError(
+            f'class_weight: for {n_outputs} outputs, must be a list of as many dicts, or "balanced"'
+        )
+    return class_weight
 
 
 def _of_classes(

@@ -4,7 +4,6 @@ Arrays of ``X`` may be float32 or float64 in any memory order; they are read in 
 """
 
 import os
-from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -27,38 +26,24 @@ __version__: str
 def available_threads() -> int:
     """Number of CPUs this process may use (affinity, quota and environment respected)."""
 
+# An array, or the columns of a sparse matrix: number of rows, indptr, indices and data.
+_Cells = NDArray[np.float32] | NDArray[np.float64]
+_Entries = tuple[int, NDArray[np.int64], NDArray[np.int32], _Cells]
+
 def fit_regressor(
-    X: NDArray[np.float32] | NDArray[np.float64],
+    X: _Cells | _Entries,
     y: NDArray[np.float64],
-    sample_weight: NDArray[np.float64] | None = None,
-    *,
-    criterion: str,
-    max_depth: int | None,
-    min_samples_split: float,
-    min_samples_leaf: float,
-    min_weight_fraction_leaf: float,
-    min_impurity_decrease: float,
-    ccp_alpha: float,
-    n_jobs: int | None,
-    quantile: float,
-    leaf_value: str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None,
+    sample_weight: NDArray[np.float64] | None,
+    settings: dict[str, Any],
 ) -> Tree:
     """Grow a regression tree."""
 
 def fit_classifier(
-    X: NDArray[np.float32] | NDArray[np.float64],
+    X: _Cells | _Entries,
     y: NDArray[np.int64],
     n_classes: int,
-    sample_weight: NDArray[np.float64] | None = None,
-    *,
-    criterion: str,
-    max_depth: int | None,
-    min_samples_split: float,
-    min_samples_leaf: float,
-    min_weight_fraction_leaf: float,
-    min_impurity_decrease: float,
-    ccp_alpha: float,
-    n_jobs: int | None,
+    sample_weight: NDArray[np.float64] | None,
+    settings: dict[str, Any],
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
 
@@ -150,7 +135,7 @@ class Tree:
     def predict(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.float64]:
-        """Value of the leaf of each row, of shape ``(n_samples, max_n_classes)``."""
+        """Value of the leaf of each row, of shape ``(n_samples, n_outputs * max_n_classes)``."""
 
     def predict_class(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
@@ -165,6 +150,12 @@ class Tree:
     ) -> NDArray[np.int64]:
         """Node id of the leaf of each row."""
 
+    def apply_sparse(self, X: _Entries) -> NDArray[np.int64]:
+        """Node id of the leaf of each sparse row, given as ``(n_features, indptr, indices, data)``."""
+
+    def categories_left(self, node: int) -> list[int] | None:
+        """Codes of the categories that go left at a node, or None if no categories decide there."""
+
     def decision_path(
         self, X: NDArray[np.float32] | NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -177,9 +168,11 @@ class Tree:
         """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
-    def _arrays(self) -> tuple[Any, ...]: ...
+    def _state(self) -> tuple[Any, ...]: ...
     @staticmethod
-    def _from_arrays(
+    def _from_bytes(bytes: bytes) -> Tree: ...
+    @staticmethod
+    def _from_state(
         n_features: int,
         n_values: int,
         feature: NDArray[np.int64],
@@ -190,6 +183,7 @@ class Tree:
         impurity: NDArray[np.float64],
         n_node_samples: NDArray[np.int64],
         weight: NDArray[np.float64] | None,
-    ) -> Tree: ...
-    @staticmethod
-    def _from_bytes(bytes: bytes) -> Tree: ...
+        n_outputs: int,
+        categories: tuple[list[int], list[int]] | None,
+    ) -> Tree:
+        """Rebuild a pickled tree; everything is checked first."""

@@ -15,17 +15,17 @@ from numbers import Number
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import Bunch, check_array, check_X_y
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_matrix, vstack
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils import Bunch, check_array, check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _storage
-from ._answers import likeliest_labels, logarithm
-from ._class_weight import ClassWeight, weigh_classes
+from . import _answers, _core, _storage
+from ._class_weight import ClassWeight, weigh_outputs
 from ._frames import read_frame
+from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
 
 # What a leaf predicts: a known way, or a function of its rows' targets and weights.
 LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
@@ -35,7 +35,10 @@ _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _CHECK_X = {"dtype": list(_CELL_DTYPES), "ensure_all_finite": False}
 
 
-class _BaseTree(BaseEstimator, ABC):
+RandomState = int | np.random.RandomState | None
+
+
+class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
     """What a regression and a classification tree share; only the target differs."""
 
     tree_: _core.Tree
@@ -45,39 +48,61 @@ class _BaseTree(BaseEstimator, ABC):
         self,
         *,
         criterion: str,
+        splitter: str,
         max_depth: int | None,
         min_samples_split: float,
         min_samples_leaf: float,
         min_weight_fraction_leaf: float,
+        max_features: float | str | None,
+        random_state: RandomState,
+        max_leaf_nodes: int | None,
         min_impurity_decrease: float,
         ccp_alpha: float,
+        monotonic_cst: ArrayLike | None,
         n_jobs: int | None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
 
     def _settings(self) -> dict[str, Any]:
         """The constructor's parameters, as the core takes them."""
         return {
             "criterion": self.criterion,
+            "splitter": self.splitter,
             "max_depth": self.max_depth,
             "min_samples_split": self.min_samples_split,
             "min_samples_leaf": self.min_samples_leaf,
             "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "max_features": self.max_features,
+            "seed": self._seed(),
+            "max_leaf_nodes": self.max_leaf_nodes,
             "min_impurity_decrease": self.min_impurity_decrease,
             "ccp_alpha": self.ccp_alpha,
+            "monotonic_cst": _as_signs(self.monotonic_cst),
+            "categories": None,
             "n_jobs": self.n_jobs,
         }
 
+    def _seed(self) -> int:
+        """What random choices follow from. Where nothing is chosen, the random state is left alone."""
+        if isinstance(self.splitter, str) and self.splitter == "best" and self.max_features is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
     @abstractmethod
     def _grow(
-        self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
         """Encode ``y``, set the attributes that describe it, and grow the tree."""
 
@@ -88,12 +113,13 @@ class _BaseTree(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training rows. float32 and float64 are read in place, each in its own precision and in any
             memory order; other dtypes are converted to float64. NaN means missing; infinite values are
             ordinary values at the ends of the order. pandas and polars data frames and pyarrow tables are
-            read column by column, missing entries as NaN and names as ``feature_names_in_``.
-        y : array-like of shape (n_samples,)
+            read column by column, missing entries as NaN and names as ``feature_names_in_``. Of sparse
+            matrices (CSC is read in place) only the entries are stored and sorted.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets: finite numbers for a regressor, class labels for a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, not all zero. Rows of weight zero count as dropped. None means
@@ -115,21 +141,33 @@ class _BaseTree(BaseEstimator, ABC):
         # a failure halfway, or a thread that predicts meanwhile, finds the old model complete.
         twin = copy.copy(self)
         rows, targets = _checked_training(twin, X, y)
-        weights = _as_weights(sample_weight, len(rows))
-        twin.tree_ = twin._grow(_aligned(rows), targets, weights)
-        twin.n_outputs_ = 1
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            targets = targets[:, 0]
+        twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
+        weights = _as_weights(sample_weight, len(targets))
+        source = sparse_columns(rows) if is_sparse(rows) else _aligned(rows)
+        twin.tree_ = twin._grow(source, targets, weights)
         self.__dict__ = twin.__dict__
         return self
 
-    def _rows(self, X: ArrayLike) -> NDArray[Any]:
-        """``X`` as the core reads it, checked against the data of the fit."""
+    def _rows(self, X: ArrayLike) -> Any:
+        """``X`` as the core reads it, checked against the data of the fit: an array or a CSR matrix."""
         # The common case skips what takes longer than predicting few rows: an array that the core reads as it
         # is, and no names that it should have had. Whatever is to be refused is left to scikit-learn.
         tree = getattr(self, "tree_", None)
         if tree is not None and tree.reads(X) and not hasattr(self, "feature_names_in_"):
             return cast("NDArray[Any]", X)
         check_is_fitted(self)
-        return _aligned(_checked_rows(self, X))
+        rows = _checked_rows(self, X)
+        return rows if is_sparse(rows) else _aligned(rows)
+
+    def _values(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The numbers in the leaf of each row, those of each output side by side."""
+        rows = self._rows(X)
+        if not is_sparse(rows):
+            return self.tree_.predict(rows, self.n_jobs)
+        values = self.tree_.value
+        return values.reshape(len(values), -1)[self.tree_.apply_sparse(sparse_rows(rows))]
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Find the leaf of each row.
@@ -152,6 +190,8 @@ class _BaseTree(BaseEstimator, ABC):
         array([1, 1, 2])
         """
         rows = self._rows(X)
+        if is_sparse(rows):
+            return self.tree_.apply_sparse(sparse_rows(rows))
         return self.tree_.apply(rows, self.n_jobs)
 
     def decision_path(self, X: ArrayLike) -> csr_matrix:
@@ -176,6 +216,8 @@ class _BaseTree(BaseEstimator, ABC):
                [1, 0, 1]])
         """
         rows = self._rows(X)
+        if is_sparse(rows):
+            return vstack([self.decision_path(part) for part in dense_parts(rows)], format="csr")
         indptr, indices = self.tree_.decision_path(rows)
         ones = np.ones(len(indices), dtype=np.int64)
         return csr_matrix((ones, indices, indptr), shape=(len(rows), self.tree_.node_count))
@@ -320,9 +362,120 @@ class _BaseTree(BaseEstimator, ABC):
         check_is_fitted(self)
         return _storage.to_dict(self)
 
+    def to_sklearn(self, X: ArrayLike | None = None) -> Any:
+        """Make a genuine tree of scikit-learn with the same predictions.
+
+        scikit-learn rounds ``X`` to float32. Rows in float32 get the same predictions from both trees. A cell
+        in float64 that is rounded across a threshold goes the other way; a warning says how many
+        thresholds that concerns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to look for such cells, for example those of the fit. None means that only the
+            tree is looked at, for thresholds so close together that no float32 is in between.
+
+        Returns
+        -------
+        tree : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
+            A fitted tree with the same nodes, and the parameters that both have; those count for another
+            fit only. scikit-learn has no ``criterion="quantile"``: it becomes "absolute_error". Versions
+            that refuse to predict missing values for such a criterion get "squared_error".
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> type(tree.to_sklearn()).__module__
+        'sklearn.tree._classes'
+        >>> tree.to_sklearn().predict([[0.0], [4.0]])
+        array([5., 9.])
+        """
+        from ._sklearn_bridge import to_sklearn
+
+        return to_sklearn(self, X)
+
+    def to_onnx(self, dtype: DTypeLike = np.float64) -> Any:
+        """Make an ONNX model with the same predictions, for runtimes without Python.
+
+        Needs onnx: ``pip install 'splitwood[onnx]'``. Predictions are identical to the last bit for rows of
+        the given type, missing values included.
+
+        Parameters
+        ----------
+        dtype : {np.float32, np.float64}, default=np.float64
+            Type of the cells of the input "X".
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            Of a regressor, it has the output "prediction" of shape (n_samples,) or (n_samples, n_outputs);
+            of a classifier, "label" of shape (n_samples,) and "probabilities" of shape
+            (n_samples, n_classes), or "label_0", "probabilities_0", "label_1" and so on. The operator is
+            ``TreeEnsemble`` of ``ai.onnx.ml`` 5.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> session = onnxruntime.InferenceSession(tree.to_onnx().SerializeToString())
+        >>> session.run(["prediction"], {"X": np.array([[0.0], [4.0]])})
+        [array([5., 9.])]
+        """
+        from ._onnx import to_onnx
+
+        return to_onnx(self, dtype)
+
+    def to_shap(self) -> dict[str, Any]:
+        """Describe the tree as a model for ``shap.TreeExplainer``.
+
+        The values that shap then gives to the features of a row add up to the row's prediction less the
+        expected one; for a classifier, to its probabilities. Missing values go where the tree sends them.
+        With background data, shap itself rounds thresholds and values to float32.
+
+        Returns
+        -------
+        model : dict
+            What ``shap.TreeExplainer`` takes as its first argument.
+
+        Examples
+        --------
+        >>> import shap
+        >>> from splitwood import DecisionTreeRegressor
+        >>> X = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [3.0, 1.0]]
+        >>> tree = DecisionTreeRegressor().fit(X, [5.0, 5.0, 9.0, 9.0])
+        >>> explainer = shap.TreeExplainer(tree.to_shap())
+        >>> explainer.expected_value
+        array([7.])
+        >>> explainer(np.array([[3.0, 1.0]])).values
+        array([[2., 0.]])
+        """
+        from ._shap import to_shap
+
+        return to_shap(self)
+
+    def _fitted_html(self) -> str:
+        from ._html import fitted_html
+
+        return fitted_html(self) if hasattr(self, "tree_") else ""
+
+    # Notebooks ask for the bundle, others for the HTML alone; both are scikit-learn's, with ours below.
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._fitted_html()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -338,6 +491,9 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         is half the Poisson deviance, for counts and rates: no target may be negative, and no leaf has
         targets that are all zero. "friedman_mse", which scikit-learn deprecates, is another name of
         "squared_error" and gives a warning.
+    splitter : {"best", "random"}, default="best"
+        How a feature's threshold is chosen: the best of all, or one drawn between the least and the greatest
+        value of the node. The best of the features' splits is made.
     max_depth : int, default=None
         Deepest level of a leaf; the root is at depth 0. None means no limit.
     min_samples_split : int or float, default=2
@@ -346,6 +502,16 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         Smallest number of rows on either side of a split, or a fraction of the training rows.
     min_weight_fraction_leaf : float, default=0.0
         Smallest share of the total weight on either side of a split.
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        How many features, drawn anew for each split, are looked at: a number, a share of all, their square
+        root or their logarithm. If all that were drawn are constant, more are drawn until one is not. None
+        means all.
+    random_state : int, RandomState instance, default=None
+        What random choices follow from. The model is the same for every `n_jobs`. With all features and
+        the best splits, nothing is random.
+    max_leaf_nodes : int, default=None
+        Most leaves: those splits are made that remove most of the impurity, the first to come up among
+        equal ones. None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total weight,
         by at least this much.
@@ -353,6 +519,9 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         What a leaf costs, in units of the impurity: the grown tree is pruned to the smallest one whose
         impurity and cost together are least. 0 means no pruning. `cost_complexity_pruning_path` lists the
         values at which the tree changes.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        How predictions must change with each feature while the others stay: 1 never down, -1 never up, 0
+        freely. For one output; missing values are allowed.
     quantile : float, default=0.5
         Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
     leaf_value : {"mean", "median"} or callable, default=None
@@ -375,7 +544,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if ``fit`` saw a data frame whose column names are all strings.
     n_outputs_ : int
-        Number of targets: 1.
+        Number of targets.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the impurity that all splits remove.
 
@@ -385,9 +554,9 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
 
     Notes
     -----
-    Where several splits are equally good, the lowest feature wins, then the lowest threshold; no random
-    state is involved. A missing value goes to the side where it lowered the loss in training; if the
-    training rows of a node had none, it goes to the child with more weight.
+    Where several splits are equally good, the lowest feature wins, then the lowest threshold. A missing
+    value goes to the side where it lowered the loss in training; if the training rows of a node had none,
+    it goes to the child with more weight.
 
     Examples
     --------
@@ -404,31 +573,41 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         self,
         *,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: ArrayLike | None = None,
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
         )
         self.quantile = quantile
         self.leaf_value = leaf_value
 
     def _grow(
-        self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
         settings = self._settings() | {"quantile": self.quantile, "leaf_value": self.leaf_value}
         if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
@@ -439,7 +618,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
                 stacklevel=3,
             )
             settings["criterion"] = "squared_error"
-        return _core.fit_regressor(X, _as_numbers(y), sample_weight, **settings)
+        return _core.fit_regressor(X, _as_numbers(y), sample_weight, settings)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the mean of each row's leaf, or its median or quantile.
@@ -451,7 +630,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predicted targets.
 
         Examples
@@ -461,8 +640,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         >>> tree.predict([[0.0], [2.0], [4.0]])
         array([5., 5., 9.])
         """
-        rows = self._rows(X)
-        return self.tree_.predict(rows, self.n_jobs)[:, 0]
+        return _answers.numbers(self._values(X))
 
 
 class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
@@ -472,20 +650,22 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to minimise. "entropy" and "log_loss" are the same.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease
-    ccp_alpha, n_jobs
+    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features
+    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, n_jobs
         As in `DecisionTreeRegressor`.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``; a class
-        that is not mentioned weighs 1. "balanced" gives all classes the same total:
-        ``n_samples / (n_classes * np.bincount(y))``. None means that all classes weigh 1.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``, for
+        several outputs a list of such; a class that is not mentioned weighs 1. "balanced" gives all classes
+        the same total: ``n_samples / (n_classes * np.bincount(y))``. None means that all classes weigh 1.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        As in `DecisionTreeRegressor`, for the share of the second of two classes.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
-    n_classes_ : int
-        Number of classes.
+    classes_ : ndarray of shape (n_classes,) or list of ndarray
+        The class labels, sorted; of several outputs a list of them.
+    n_classes_ : int or ndarray of int
+        Number of classes; of several outputs an array.
     tree_, n_features_in_, feature_names_in_, n_outputs_, feature_importances_
         As in `DecisionTreeRegressor`.
 
@@ -504,43 +684,62 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     True
     """
 
-    classes_: NDArray[Any]
-    n_classes_: int
+    # Of several outputs, a list of such and an array.
+    classes_: Any
+    n_classes_: Any
 
     def __init__(
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,
             min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
             ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
 
     def _grow(
-        self, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> _core.Tree:
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        codes = codes.astype(np.int64, copy=False)
-        weights = weigh_classes(self.class_weight, self.classes_, codes, sample_weight)
-        return _core.fit_classifier(X, codes, self.n_classes_, weights, **self._settings())
+        columns = [y] if y.ndim == 1 else list(y.T)
+        encoded = [np.unique(column, return_inverse=True) for column in columns]
+        classes = [labels for labels, _ in encoded]
+        codes = [codes.astype(np.int64, copy=False) for _, codes in encoded]
+        weights = weigh_outputs(self.class_weight, classes, codes, sample_weight)
+        n_classes = max(map(len, classes))
+        if y.ndim == 1:
+            (self.classes_,), self.n_classes_ = classes, n_classes
+            return _core.fit_classifier(X, codes[0], n_classes, weights, self._settings())
+        self.classes_, self.n_classes_ = classes, np.array([*map(len, classes)])
+        return _core.fit_classifier(
+            X, np.stack(codes, axis=1), n_classes, weights, self._settings()
+        )
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the largest share of each row's leaf.
@@ -552,7 +751,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. Of equal shares, the first class in ``classes_`` wins.
 
         Examples
@@ -563,9 +762,11 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         array(['no', 'yes'], dtype='<U3')
         """
         rows = self._rows(X)
-        return likeliest_labels(self.tree_, self.classes_, rows, self.n_jobs)
+        if self.n_outputs_ > 1 or is_sparse(rows):
+            return _answers.likeliest(self.classes_, self.predict_proba(X))
+        return _answers.labels(self.tree_, self.classes_, rows, self.n_jobs)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Any:
         """Predict the share of each class.
 
         Parameters
@@ -575,8 +776,9 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Share of each class in the weight of the row's leaf, in the order of ``classes_``.
+        proba : ndarray of shape (n_samples, n_classes) or list of ndarray
+            Share of each class in the weight of the row's leaf, in the order of ``classes_``; of several
+            outputs a list of them.
 
         Examples
         --------
@@ -587,10 +789,9 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        rows = self._rows(X)
-        return self.tree_.predict(rows, self.n_jobs)
+        return _answers.shares(self._values(X), self.n_classes_)
 
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: ArrayLike) -> Any:
         """Predict the logarithm of each class's share.
 
         Parameters
@@ -600,7 +801,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
 
         Returns
         -------
-        log_proba : ndarray of shape (n_samples, n_classes)
+        log_proba : ndarray of shape (n_samples, n_classes) or list of ndarray
             Natural logarithm of ``predict_proba(X)``; ``-inf`` for classes that a leaf does not have.
 
         Examples
@@ -610,7 +811,12 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict_log_proba([[0.0]])
         array([[  0., -inf]])
         """
-        return logarithm(self.predict_proba(X))
+        return _answers.logarithm(self.predict_proba(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 def _checked_training(
@@ -625,10 +831,12 @@ def _checked_training(
         return X, y
     cells = read_frame(X)
     if cells is None:
-        rows, targets = validate_data(estimator, X, y, **_CHECK_X)
+        rows, targets = validate_data(
+            estimator, X, y, accept_sparse="csc", multi_output=True, **_CHECK_X
+        )
     else:
         validate_data(estimator, X, y, skip_check_array=True)
-        rows, targets = check_X_y(cells, y, estimator=estimator, **_CHECK_X)
+        rows, targets = check_X_y(cells, y, multi_output=True, estimator=estimator, **_CHECK_X)
     return rows, targets
 
 
@@ -636,7 +844,9 @@ def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
     """``X`` as an array, with the number and the names of the features that the estimator knows."""
     cells = read_frame(X)
     if cells is None:
-        rows: NDArray[Any] = validate_data(estimator, X, reset=False, **_CHECK_X)
+        rows: NDArray[Any] = validate_data(
+            estimator, X, reset=False, accept_sparse="csr", **_CHECK_X
+        )
         return rows
     validate_data(estimator, X, reset=False, skip_check_array=True)
     rows = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
@@ -665,9 +875,21 @@ def _aligned(X: NDArray[Any]) -> NDArray[Any]:
 
 def _as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
     """Targets of a regression; numpy would parse strings such as ``"1.5"`` without a word."""
-    if y.dtype.kind in "OSU" and any(isinstance(value, str | bytes) for value in y):
+    if y.dtype.kind in "OSU" and any(isinstance(value, str | bytes) for value in y.flat):
         raise ValueError("y: a regressor needs numbers, got strings")
     return np.require(y, np.float64, ["C", "A"])
+
+
+def _as_signs(monotonic_cst: ArrayLike | None) -> list[int] | None:
+    """A sign for each feature. The core judges how many there are, and which."""
+    if monotonic_cst is None:
+        return None
+    signs = np.asarray(monotonic_cst)
+    if signs.dtype.kind not in "iuf" or signs.ndim != 1 or not np.array_equal(signs, signs // 1):
+        raise ValueError(
+            f"monotonic_cst: must be a sequence of -1, 0 or 1 for each feature, got {monotonic_cst!r}"
+        )
+    return [int(sign) for sign in signs.clip(-2, 2)]
 
 
 def _as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:

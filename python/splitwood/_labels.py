@@ -1,58 +1,165 @@
-"""Class labels → lists, as files have them, and back to arrays of the same dtype."""
+"""The words for a tree's nodes: names, numbers and tests, the same in every text and drawing."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-# Byte order, kind and size, as numpy writes them; nothing else is handed to numpy.
-_DTYPE = re.compile(r"[<>|=]?(?:i[1248]|u[1248]|f[248]|b1|U[0-9]{1,8})|object", re.ASCII)
-# Which types of label go with a dtype's kind.
-_TYPES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
-# Labels of fixed width may take far more memory than in a file: one long one makes all others long.
-_MAX_BYTES = 1 << 28
+from ._arguments import Estimator
+from ._estimators import DecisionTreeClassifier
+
+# From here on, digits after the point say nothing: floats are integers.
+_NO_FRACTIONS = 2.0**53
+# Categories that a test lists.
+_MAX_MEMBERS = 8
 
 
-def to_list(classes: NDArray[Any]) -> tuple[list[Any], str]:
-    """The labels and their dtype's name."""
-    name = "object" if classes.dtype.hasobject else classes.dtype.str
-    labels = classes.tolist()
-    kind = classes.dtype.kind
-    if (
-        _DTYPE.fullmatch(name) is None
-        or not all(isinstance(label, _TYPES.get(kind, ())) for label in labels)
-        or (kind == "u" and max(labels) >= 1 << 63)
-    ):
-        raise ValueError(
-            f"classes_: labels of dtype {classes.dtype} such as {labels[-1]!r} can't be saved; "
-            "integers below 2**63, floats, bools and strings can"
+class Test(NamedTuple):
+    """What an inner node asks: the condition of its left branch, of its right one, and both in a question."""
+
+    left: str
+    right: str
+    question: str
+
+
+def number(value: float, decimals: int, *, padded: bool) -> str:
+    """A number with so many digits after the point, padded with zeros or as short as it goes.
+
+    Where these digits would change it by more than a tenth, it is written with significant ones instead:
+    nothing but 0 reads as 0, whatever the scale.
+    """
+    rounded = round(float(value), decimals)
+    if abs(value) >= _NO_FRACTIONS or abs(rounded - value) > abs(value) / 10.0:
+        return f"{value:.{max(decimals, 2)}g}"
+    # + 0.0 makes 0.0 of -0.0.
+    return f"{rounded + 0.0:.{decimals}f}" if padded else repr(rounded + 0.0)
+
+
+class Labels:
+    """Names and numbers of one estimator, ready to be written at its nodes."""
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        *,
+        feature_names: ArrayLike | None,
+        unnamed: str,
+        class_names: ArrayLike | bool | None,
+        decimals: int,
+        padded: bool,
+        show_missing: bool | None,
+        escape: Callable[[str], str] = str,
+        at_most: str = "<=",
+    ) -> None:
+        # The user's words are escaped here, for the language of the output; all others are our own.
+        self._feature_names = _feature_names(estimator, feature_names, escape)
+        self._unnamed = unnamed
+        # A list for each output.
+        self.class_names = _class_names(estimator, class_names, escape)
+        self._at_most = at_most
+        self._decimals = decimals
+        self._padded = padded
+        tree = estimator.tree_
+        self._tree, self._feature, self._threshold = tree, tree.feature, tree.threshold
+        self._missing_left = tree.missing_go_to_left
+        self._show_missing = (
+            missing_goes_its_own_way(estimator) if show_missing is None else show_missing
         )
-    return labels, name
+
+    def number(self, value: float) -> str:
+        return number(value, self._decimals, padded=self._padded)
+
+    def feature(self, index: int) -> str:
+        if self._feature_names is None:
+            return self._unnamed.format(index)
+        return self._feature_names[index]
+
+    def numbers(self, values: NDArray[np.float64]) -> str:
+        return "[" + ", ".join(map(self.number, values)) + "]"
+
+    def classes(self, values: NDArray[np.float64]) -> str:
+        """The classes with the largest shares, of which there is a row for each output."""
+        assert self.class_names is not None
+        outputs = zip(self.class_names, values.argmax(axis=1), strict=True)
+        names = [labels[place] for labels, place in outputs]
+        return names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
+
+    def test(self, node: int) -> Test:
+        """What an inner node asks, and where missing values go if that is to be shown."""
+        name = self.feature(self._feature[node])
+        if np.isposinf(self._threshold[node]):
+            # Every value there is goes left.
+            return Test(f"{name} is not missing", f"{name} is missing", f"{name} is not missing")
+        if np.isnan(self._threshold[node]):
+            members = _members(self._tree.categories_left(node) or [])
+            left, right = f"{name} in {members}", f"{name} not in {members}"
+        else:
+            threshold = self.number(self._threshold[node])
+            # Two spaces, so that the thresholds of both branches stand in line.
+            left, right = f"{name} {self._at_most} {threshold}", f"{name} >  {threshold}"
+        question = left
+        if self._show_missing:
+            if self._missing_left[node]:
+                left = question = f"{left} or missing"
+            else:
+                question = f"{left}, not missing"
+                right = f"{right} or missing"
+        return Test(left, right, question)
 
 
-def to_array(labels: list[Any], name: str | None) -> NDArray[Any]:
-    """The labels as an array of that dtype; everything is checked first."""
-    kinds = {type(label) for label in labels}
-    if len(kinds) != 1 or (kind := kinds.pop()) not in _TYPES.values():
-        raise ValueError("model: class labels must be all integers, floats, bools or strings")
-    if name is None:
-        name = {bool: "|b1", int: "<i8", float: "<f8", str: "U1"}[kind]
-        if kind is str:
-            name = f"U{max(1, *map(len, labels))}"
-    if not isinstance(name, str) or _DTYPE.fullmatch(name) is None:
-        raise ValueError(f"model: no class labels have dtype {name!r:.100}")
-    dtype = np.dtype(name)
-    if _TYPES[dtype.kind] is not kind or len(labels) * dtype.itemsize > _MAX_BYTES:
+def _members(categories: list[int]) -> str:
+    """A set of categories, the first of them if they are many."""
+    words = [str(category) for category in categories[:_MAX_MEMBERS]]
+    if len(categories) > _MAX_MEMBERS:
+        words.append(f"{len(categories) - _MAX_MEMBERS:,} more")
+    return "{" + ", ".join(words) + "}"
+
+
+def missing_goes_its_own_way(estimator: Estimator) -> bool:
+    """Whether missing values ever go to the child with less weight, as they don't in nodes that had none."""
+    tree = estimator.tree_
+    if np.isposinf(tree.threshold).any():
+        return True
+    inner = np.flatnonzero(tree.children_left >= 0)
+    weight = tree.weighted_n_node_samples
+    left, right = weight[tree.children_left[inner]], weight[tree.children_right[inner]]
+    goes_left = tree.missing_go_to_left[inner] != 0
+    return bool(np.any((left < right) & goes_left | (left > right) & ~goes_left))
+
+
+def _feature_names(
+    estimator: Estimator, given: ArrayLike | None, escape: Callable[[str], str]
+) -> Sequence[str] | None:
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+        if given is None:
+            return None
+    names = list(np.asarray(given, dtype=object))
+    if len(names) != estimator.n_features_in_:
         raise ValueError(
-            f"model: {len(labels)} labels of {kind.__name__} do not go with dtype {name}"
+            f"feature_names: the tree has {estimator.n_features_in_} features, got {len(names)} names"
         )
-    try:
-        array = np.array(labels, dtype=dtype)
-    except OverflowError:
-        raise ValueError(f"model: a class label does not fit into dtype {name}") from None
-    if array.tolist() != labels:
-        raise ValueError(f"model: a class label does not fit into dtype {name}")
-    return array
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("feature_names: must be strings")
+    return [escape(name) for name in names]
+
+
+def _class_names(
+    estimator: Estimator, given: ArrayLike | bool | None, escape: Callable[[str], str]
+) -> list[list[str]] | None:
+    if not isinstance(estimator, DecisionTreeClassifier) or given is None or given is False:
+        return None
+    outputs = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
+    if given is True:
+        return [[escape(str(label)) for label in labels] for labels in outputs]
+    if len(outputs) > 1:
+        raise ValueError("class_names: several outputs have the names of their labels; pass True")
+    names = [escape(str(name)) for name in np.asarray(given, dtype=object)]
+    if len(names) != len(outputs[0]):
+        raise ValueError(
+            f"class_names: the tree has {len(outputs[0])} classes, got {len(names)} names"
+        )
+    return [names]

@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
-from ._answers import likeliest_labels, logarithm
+from . import _answers, _core
 from ._frames import read_frame
 
 
@@ -30,7 +29,7 @@ class Model:
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if the training rows had names.
     n_outputs_ : int
-        Number of targets: 1.
+        Number of targets.
     parameters : dict
         The estimator's parameters by name.
 
@@ -65,6 +64,10 @@ class Model:
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Find the leaf of each row; as the estimator's."""
         return self.tree_.apply(self._rows(X), self.n_jobs)
+
+    def _values(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The numbers in the leaf of each row, those of each output side by side."""
+        return self.tree_.predict(self._rows(X), self.n_jobs)
 
     def _rows(self, X: ArrayLike) -> NDArray[Any]:
         """``X`` as the core reads it."""
@@ -105,24 +108,27 @@ class RegressionModel(Model):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the value of each row's leaf; as the estimator's."""
-        return self.tree_.predict(self._rows(X), self.n_jobs)[:, 0]
+        return _answers.numbers(self._values(X))
 
 
 class ClassificationModel(Model):
     """A `Model` whose answers are class labels: ``classes_`` has them, ``n_classes_`` their number."""
 
-    classes_: NDArray[Any]
-    n_classes_: int
+    # Of several outputs, a list of such and an array.
+    classes_: Any
+    n_classes_: Any
     _task = "classification"
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class with the largest share of each row's leaf; as the estimator's."""
-        return likeliest_labels(self.tree_, self.classes_, self._rows(X), self.n_jobs)
+        if self.n_outputs_ > 1:
+            return _answers.likeliest(self.classes_, self.predict_proba(X))
+        return _answers.labels(self.tree_, self.classes_, self._rows(X), self.n_jobs)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Any:
         """Predict the share of each class; as the estimator's."""
-        return self.tree_.predict(self._rows(X), self.n_jobs)
+        return _answers.shares(self._values(X), self.n_classes_)
 
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: ArrayLike) -> Any:
         """Predict the logarithm of each class's share; as the estimator's."""
-        return logarithm(self.predict_proba(X))
+        return _answers.logarithm(self.predict_proba(X))

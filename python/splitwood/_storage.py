@@ -12,12 +12,13 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, _labels, _parameters
+from . import _class_labels, _core, _parameters
 from ._model import ClassificationModel, Model, RegressionModel
 
 if TYPE_CHECKING:
@@ -26,9 +27,16 @@ if TYPE_CHECKING:
     Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
 
 # Estimators that can be stored, and whether their answers are classes.
-_CLASSIFIES = {"DecisionTreeRegressor": False, "DecisionTreeClassifier": True}
+_CLASSIFIES = {
+    "DecisionTreeRegressor": False,
+    "DecisionTreeClassifier": True,
+    "ExtraTreeRegressor": False,
+    "ExtraTreeClassifier": True,
+}
 _FORMAT = "splitwood"
 FORMAT_VERSION = (1, 0)
+# The upper half of a threshold that stands for a set of categories.
+_SET = 0x7FF8 << 48
 _NOT_FINITE = {"inf": np.inf, "-inf": -np.inf}
 
 
@@ -52,8 +60,8 @@ class Stored:
         names = getattr(estimator, "feature_names_in_", None)
         classes = dtypes = None
         if _CLASSIFIES[kind.__name__]:
-            labels, dtype = _labels.to_list(estimator.classes_)
-            classes, dtypes = [labels], [dtype]
+            outputs = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
+            classes, dtypes = map(list, zip(*map(_class_labels.to_list, outputs), strict=True))
         return cls(
             estimator=kind.__name__,
             parameters={
@@ -71,14 +79,19 @@ class Stored:
         attributes: dict[str, Any] = {
             "tree_": self.tree,
             "n_features_in_": self.tree.n_features,
-            "n_outputs_": 1,
+            "n_outputs_": self.tree.n_outputs,
         }
         if self.feature_names is not None:
             attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
         if self.classes is not None:
             dtypes: list[Any] = self.classes_dtype or [None] * len(self.classes)
-            (classes,) = map(_labels.to_array, self.classes, dtypes)
-            attributes |= {"classes_": classes, "n_classes_": len(classes)}
+            classes = list(map(_class_labels.to_array, self.classes, dtypes))
+            # Of one output without lists, as scikit-learn has it.
+            n_classes = list(map(len, classes))
+            if len(classes) == 1:
+                attributes |= {"classes_": classes[0], "n_classes_": n_classes[0]}
+            else:
+                attributes |= {"classes_": classes, "n_classes_": np.array(n_classes)}
         return attributes
 
     def as_model(self) -> Model:
@@ -86,9 +99,7 @@ class Stored:
         return kind(self.attributes(), _parameters.decode_all(self.parameters))
 
     def as_estimator(self) -> Estimator:
-        from . import _estimators
-
-        kind = getattr(_estimators, self.estimator)
+        kind = getattr(import_module(__package__), self.estimator)
         known = kind._get_param_names()
         if unknown := sorted(self.parameters.keys() - known):
             warnings.warn(
@@ -186,9 +197,20 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 def to_dict(estimator: Any) -> dict[str, Any]:
     """A fitted estimator as lists, numbers and strings."""
     stored = Stored.of(estimator)
-    n_features, n_values, feature, threshold, missing, right, values, impurity, rows, weight = (
-        stored.tree._arrays()
-    )
+    (
+        n_features,
+        n_values,
+        feature,
+        threshold,
+        missing,
+        right,
+        values,
+        impurity,
+        rows,
+        weight,
+        n_outputs,
+        categories,
+    ) = stored.tree._state()
     return {
         "format": _FORMAT,
         "version": list(FORMAT_VERSION),
@@ -196,24 +218,28 @@ def to_dict(estimator: Any) -> dict[str, Any]:
         "splitwood": _core.__version__,
         "parameters": stored.parameters,
         "n_features": n_features,
+        "n_outputs": n_outputs,
         "feature_names": stored.feature_names,
         "classes": stored.classes,
         "classes_dtype": stored.classes_dtype,
         "tree": {
             "feature": feature.tolist(),
-            "threshold": _numbers_out(threshold),
+            "threshold": _thresholds_out(threshold),
             "missing_go_to_left": missing.astype(bool).tolist(),
             "children_right": right.tolist(),
             "value": values.reshape(-1, n_values).tolist(),
             "impurity": _numbers_out(impurity),
             "n_node_samples": rows.tolist(),
             "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
+            "categories": None
+            if categories is None
+            else {"counts": categories[0], "sets": categories[1]},
         },
     }
 
 
 def _is_ours(kind: type) -> bool:
-    return kind.__module__ == f"{__package__}._estimators" and kind.__name__ in _CLASSIFIES
+    return kind.__module__.partition(".")[0] == __package__ and kind.__name__ in _CLASSIFIES
 
 
 def _revive(stored: Stored, as_estimator: bool | None) -> Any:
@@ -291,7 +317,8 @@ def _undict(data: dict[str, Any]) -> Stored:
             )
     _refuse_others(
         data,
-        "format version estimator splitwood parameters n_features feature_names classes classes_dtype tree",
+        "format version estimator splitwood parameters n_features n_outputs feature_names classes "
+        "classes_dtype tree",
     )
     estimator = _take(data, "estimator", lambda value: isinstance(value, str))
     parameters = _take(data, "parameters", lambda value: isinstance(value, dict))
@@ -301,18 +328,19 @@ def _undict(data: dict[str, Any]) -> Stored:
         raise ValueError(f"model: {len(names)} names for {n_features} features")
     classes = _take(data, "classes", lambda value: value is None or _is_list_of(list, value))
     dtypes = _take(data, "classes_dtype", lambda value: value is None or _is_list_of(str, value))
-    tree = _tree(_take(data, "tree", lambda value: isinstance(value, dict)), n_features)
+    n_outputs = _take(data, "n_outputs", lambda value: type(value) is int and 0 < value < 1 << 31)
+    tree = _tree(_take(data, "tree", lambda value: isinstance(value, dict)), n_features, n_outputs)
     n_values = 1 if classes is None else max(map(len, classes), default=0)
-    if tree.max_n_classes != n_values or (classes is not None and len(classes) != 1):
-        raise ValueError(f"model: nodes of {tree.max_n_classes} values, but {n_values} are needed")
+    if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
+        raise ValueError("model: value, classes and n_outputs do not go together")
     return _checked(Stored(estimator, parameters, tree, names, classes, dtypes))
 
 
-def _tree(data: dict[str, Any], n_features: int) -> _core.Tree:
+def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:
     _refuse_others(
         data,
         "feature threshold missing_go_to_left children_right value impurity n_node_samples "
-        "weighted_n_node_samples",
+        "weighted_n_node_samples categories",
     )
     values = _take(data, "value", lambda value: _is_list_of(list, value) and len(value) > 0)
     n_values = len(values[0])
@@ -320,21 +348,29 @@ def _tree(data: dict[str, Any], n_features: int) -> _core.Tree:
         raise ValueError("model: value must have as many numbers for each node")
     missing = _take(data, "missing_go_to_left", lambda value: _is_list_of(bool, value))
     weight = data.get("weighted_n_node_samples")
-    return _core.Tree._from_arrays(
+    categories = data.get("categories")
+    if categories is not None:
+        _refuse_others(categories, "counts sets")
+        categories = (_counts("counts", categories, 32), _counts("sets", categories, 64))
+    return _core.Tree._from_state(
         n_features,
         n_values,
         _integers("feature", data),
-        _numbers_in("threshold", data.get("threshold")),
+        _thresholds_in(data.get("threshold")),
         np.array(missing, dtype=np.uint8),
         _integers("children_right", data),
         _numbers_in("value", [number for row in values for number in row]),
         _numbers_in("impurity", data.get("impurity")),
         _integers("n_node_samples", data),
         None if weight is None else _numbers_in("weighted_n_node_samples", weight),
+        n_outputs,
+        categories,
     )
 
 
 def _refuse_others(data: dict[str, Any], known: str) -> None:
+    if not isinstance(data, dict):
+        raise ValueError(f"model: {known.split()} must be in a dict")
     if unknown := sorted(map(str, data.keys() - known.split())):
         raise ValueError(
             f"model: {', '.join(unknown)[:100]} is unknown to this version of splitwood; "
@@ -357,6 +393,36 @@ def _integers(name: str, data: dict[str, Any]) -> NDArray[np.int64]:
     if not all(-(1 << 63) <= value < 1 << 63 for value in values):
         raise ValueError(f"model: {name} has a number beyond all nodes")
     return np.array(values, dtype=np.int64)
+
+
+def _counts(name: str, data: dict[str, Any], bits: int) -> list[int]:
+    """Numbers that are not negative and have so many bits."""
+    values: list[int] = _take(data, name, lambda value: _is_list_of(int, value))
+    if not all(0 <= value < 1 << bits for value in values):
+        raise ValueError(f"model: {name} has a number of more than {bits} bits")
+    return values
+
+
+def _thresholds_out(values: NDArray[np.float64]) -> list[Any]:
+    """Thresholds, and where categories decide the place of their set: the lower half of a NaN."""
+    numbers: list[Any] = _numbers_out(values)
+    for node in np.flatnonzero(np.isnan(values)):
+        numbers[node] = {"set": int(values.view(np.uint64)[node]) & 0xFFFF_FFFF}
+    return numbers
+
+
+def _thresholds_in(values: Any) -> NDArray[np.float64]:
+    places: dict[int, int] = {}
+    if isinstance(values, list):
+        values = values.copy()
+        for node, value in enumerate(values):
+            match value:
+                case {"set": int(place), **others} if not others and 0 <= place < 1 << 32:
+                    places[node], values[node] = place, 0.0
+    numbers = _numbers_in("threshold", values)
+    for node, place in places.items():
+        numbers.view(np.uint64)[node] = _SET | place
+    return numbers
 
 
 def _numbers_out(values: NDArray[np.float64]) -> list[float | str]:

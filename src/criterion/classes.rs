@@ -251,6 +251,10 @@ impl<T: ClassSample> Criterion for Classes<T> {
         }
     }
 
+    fn sample(&self, item: T) -> (f64, f64) {
+        (f64::from(u8::from(item.y() == 1)), item.weight())
+    }
+
     fn noise(&self, node: &Node) -> f64 {
         match self.impurity {
             Impurity::Gini => 0.0,

@@ -6,6 +6,7 @@
 
 pub(crate) mod classes;
 pub(crate) mod fixed_point;
+pub(crate) mod outputs;
 pub(crate) mod poisson;
 pub(crate) mod quantile;
 pub(crate) mod squared;
@@ -13,6 +14,7 @@ pub(crate) mod squared;
 mod tests;
 
 pub(crate) use self::fixed_point::Grid;
+use crate::median::Level;
 use crate::split::{Contest, Cut, partition_point};
 use crate::steps::{Orders, Steps, TABLE};
 
@@ -78,9 +80,17 @@ pub(crate) trait Criterion: Sync {
         scratch: &mut Self::Scratch,
     );
 
-    /// The number behind a target, where the loss is a squared error.
-    fn number(&self, _item: Self::Item) -> f64 {
-        unreachable!("only squared errors are of numbers")
+    /// The number behind a target, and its weight; of two classes, whether it is the second.
+    fn sample(&self, item: Self::Item) -> (f64, f64);
+
+    /// What a leaf predicts of such numbers.
+    fn location(&self) -> Location {
+        Location::Mean
+    }
+
+    /// True if no cut of a node with these targets is allowed, whatever else there is to gain.
+    fn is_hopeless(&self, _node: &Self::Node) -> bool {
+        false
     }
 
     /// Appends what a node of this mean and variance predicts and returns its impurity; for squared errors.
@@ -105,6 +115,13 @@ pub(crate) trait Criterion: Sync {
 
     /// A gain of this node in units of the loss, summed over rows.
     fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
+}
+
+/// What of some numbers a leaf predicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Location {
+    Mean,
+    Quantile(Level),
 }
 
 /// The rows of a node of a subtree in the order of every feature, and what is known of each row by its number.

@@ -278,6 +278,14 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
         }
     }
 
+    fn sample(&self, item: T) -> (f64, f64) {
+        (item.y(), item.weight())
+    }
+
+    fn is_hopeless(&self, node: &Node) -> bool {
+        node.positive < 2
+    }
+
     fn noise(&self, _: &Node) -> f64 {
         0.0
     }

@@ -8,7 +8,7 @@
 //! Cost: O(rows) a feature without weights; a logarithm more in the worst case of weights and orders.
 
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Outlook, Sample, SmallNode};
+use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode};
 use crate::median::{Bitmap, Center, Level, heap_sweep, quantile, sweep, weighted};
 use crate::params::MedianMethod;
 use crate::split::{Contest, near};
@@ -285,6 +285,15 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             }
         }
         Outlook::Bounded
+    }
+
+    fn sample(&self, ticket: u32) -> (f64, f64) {
+        let target = self.targets[ticket as usize];
+        (target.y(), target.weight())
+    }
+
+    fn location(&self) -> Location {
+        Location::Quantile(self.level)
     }
 
     /// Each target was rounded to a unit of its grid, and so was each weight.

@@ -337,8 +337,8 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     }
 
     #[inline]
-    fn number(&self, item: T) -> f64 {
-        item.y()
+    fn sample(&self, item: T) -> (f64, f64) {
+        (item.y(), item.weight())
     }
 
     #[inline]

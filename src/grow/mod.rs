@@ -4,6 +4,11 @@
 //! cache with one task each (`subtree.rs`). Where the one hands over to the other is a matter of speed, not of
 //! the tree: both apply the rules of this file.
 
+mod category;
+mod crown;
+mod dice;
+pub(crate) mod general;
+mod monotonic;
 mod sprout;
 mod subtree;
 mod tiny;
@@ -20,8 +25,8 @@ use crate::threads::Team;
 use crate::tree::{Test, Tree};
 
 /// What all the nodes of a fit share.
-pub(crate) struct Fit<'a, X, C> {
-    pub x: &'a Matrix<'a, X>,
+pub(crate) struct Fit<'a, M: ?Sized, C> {
+    pub x: &'a M,
     pub criterion: &'a C,
     pub rules: &'a Rules,
     pub team: &'a Team,
@@ -39,7 +44,7 @@ pub(crate) struct Units {
 /// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part, and `targets` are those that do in
 /// ascending order, for criteria where that counts.
 pub(crate) fn grow<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     rows: &Rows,
     items: Vec<C::Item>,
     targets: Column<C::Item>,
@@ -54,7 +59,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
     top::grow(fit, columns, root)
 }
 
-impl<X: Cell, C: Criterion> Fit<'_, X, C> {
+impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     /// The rules that make a node a leaf before its features are looked at.
     fn is_leaf(&self, node: &C::Node, depth: u32) -> bool {
         depth >= self.rules.max_depth

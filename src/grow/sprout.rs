@@ -50,6 +50,18 @@ impl Sprout {
         self.nodes[id] = Node::inner(Test { right: right as u32, ..test });
     }
 
+    /// What a node predicts.
+    pub fn value_mut(&mut self, id: usize, n_values: usize) -> &mut [f64] {
+        &mut self.statistics.values[id * n_values..][..n_values]
+    }
+
+    /// Adds to the places of the sets of categories.
+    pub fn shift_sets(&mut self, shift: u32) {
+        if shift > 0 {
+            self.nodes.iter_mut().for_each(|node| *node = node.with_set_shifted(shift));
+        }
+    }
+
     /// With room for this many nodes.
     pub fn with_capacity(nodes: usize, n_values: usize) -> Self {
         let statistics = Statistics {

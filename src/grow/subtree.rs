@@ -101,7 +101,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     /// Grows the subtree of the node whose range begins at `start`.
     pub fn grow(
         &mut self,
-        fit: &Fit<'_, X, C>,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
         start: usize,
         root: C::Node,
@@ -143,7 +143,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     /// Copies the range of every column, with its rows numbered from 0, their targets and their part of X.
     fn take_in(
         &mut self,
-        fit: &Fit<'_, X, C>,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
         range: Range<usize>,
         local_ids: &[AtomicU16],
@@ -180,7 +180,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    fn search(&mut self, fit: &Fit<'_, X, C>, columns: &Columns<C::Item>, task: &Task<C::Node>) -> Option<Split> {
+    fn search(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        columns: &Columns<C::Item>,
+        task: &Task<C::Node>,
+    ) -> Option<Split> {
         let node = &task.node;
         let Self { n_rows, cells, items, buffers, steps, sweep, table, search, child, .. } = self;
         let len = fit.criterion.rows(node);
@@ -241,7 +246,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     /// Grows a node that is tiny with all that is below it; returns whether it is.
     fn grow_tiny(
         &mut self,
-        fit: &Fit<'_, X, C>,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
         task: &Task<C::Node>,
         sprout: &mut Sprout,
@@ -257,7 +262,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     }
 
     /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.
-    fn grow_pair(&self, fit: &Fit<'_, X, C>, task: &Task<C::Node>, id: usize, sprout: &mut Sprout) {
+    fn grow_pair(&self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &Task<C::Node>, id: usize, sprout: &mut Sprout) {
         let rows = &self.buffers[task.buffer][task.column * self.n_rows + task.start..][..2];
         for (feature, cells) in self.cells.chunks_exact(self.n_rows).enumerate() {
             let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), self.items[row as usize]));
@@ -283,7 +288,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     /// Carries the split out in the winner's column and describes the children.
     fn divide(
         &mut self,
-        fit: &Fit<'_, X, C>,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
         task: &Task<C::Node>,
         split: &Split,
@@ -315,7 +320,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     }
 
     /// Partitions the column of targets and describes the children from it.
-    fn part_targets(&mut self, fit: &Fit<'_, X, C>, task: &Task<C::Node>, division: &Division) -> [C::Node; 2] {
+    fn part_targets(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        task: &Task<C::Node>,
+        division: &Division,
+    ) -> [C::Node; 2] {
         let start = fit.x.n_columns() * self.n_rows + task.start;
         let range = start..start + division.len;
         let [first, second] = &mut self.buffers;
@@ -405,7 +415,7 @@ enum Keep {
 }
 
 impl Keep {
-    fn of<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, child: &C::Node, depth: u32) -> Self {
+    fn of<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, child: &C::Node, depth: u32) -> Self {
         if fit.is_leaf(child, depth) {
             Self::Nothing
         } else if is_pair(fit, child) {
@@ -417,6 +427,6 @@ impl Keep {
 }
 
 /// Whether this node has two rows, and nothing but their values to decide about them.
-fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, X, C>, node: &C::Node) -> bool {
+fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, node: &C::Node) -> bool {
     fit.criterion.rows(node) == 2 && fit.rules.count_rows_alone()
 }

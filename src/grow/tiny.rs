@@ -19,7 +19,7 @@
 use super::Fit;
 use super::sprout::Sprout;
 use crate::criterion::{Criterion, Grid};
-use crate::data::Cell;
+use crate::data::{Cell, Matrix};
 use crate::split::{near, threshold};
 use crate::steps::{Orders, TABLE, table};
 use crate::tree::Test;
@@ -93,7 +93,7 @@ impl<X: Cell> Cells<'_, X> {
 
 /// The fit and the part of X that a tiny node is grown from.
 pub(super) struct Plot<'a, X, C> {
-    pub fit: &'a Fit<'a, X, C>,
+    pub fit: &'a Fit<'a, Matrix<'a, X>, C>,
     pub cells: Cells<'a, X>,
     pub orders: Orders<'a>,
 }
@@ -175,7 +175,7 @@ impl Tiny {
         for (place, &row) in plot.orders.of(0).iter().enumerate() {
             self.places[row as usize] = place as u8;
             self.rows[place] = row;
-            self.targets[place] = plot.fit.criterion.number(items[row as usize]);
+            self.targets[place] = plot.fit.criterion.sample(items[row as usize]).0;
         }
         for (feature, order) in self.orders[..n_features].iter_mut().enumerate() {
             for (place, &row) in order.iter_mut().zip(plot.orders.of(feature)) {

@@ -7,18 +7,18 @@
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
-use super::sprout::{Piece, Sprout, join};
+use super::crown::{Crown, Fate};
 use super::subtree::{self, Workspace};
 use crate::columns::{Column, Columns};
 use crate::criterion::Criterion;
-use crate::data::Cell;
+use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::partition::partition;
 use crate::scan::{Feature, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Division, Found, Tournament};
 use crate::steps::Carried;
-use crate::tree::{Test, Tree};
+use crate::tree::Tree;
 
 /// A node whose features are still to be looked at.
 struct Open<C: Criterion> {
@@ -49,7 +49,7 @@ impl<C: Criterion> Open<C> {
     /// Offers the cuts of one feature to the hand's contest.
     fn scan<X: Cell>(
         &self,
-        fit: &Fit<'_, X, C>,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
         feature: usize,
         column: &Column<C::Item>,
         has_missing: bool,
@@ -74,21 +74,6 @@ struct Parting {
     id: usize,
     start: usize,
     division: Division,
-}
-
-/// What has become of a node of the crown.
-enum Fate {
-    Leaf,
-    /// Test and children, by their numbers in the crown.
-    Inner(Test, [usize; 2]),
-    /// Grown on by itself; the sprout's root is this node.
-    Subtree(Sprout),
-}
-
-/// The upper part of the tree, in the order in which its nodes came up.
-struct Crown {
-    nodes: Sprout,
-    fates: Vec<Fate>,
 }
 
 /// Which side of its parent's division each row is on.
@@ -144,13 +129,13 @@ struct Hand<C: Criterion> {
 }
 
 pub(super) fn grow<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     mut columns: Columns<C::Item>,
     root: C::Node,
 ) -> Result<Tree> {
     let n_rows = columns.columns[0].rows.len();
     let small = subtree::max_rows(fit.x.n_columns());
-    let mut crown = Crown { nodes: Sprout::default(), fates: Vec::new() };
+    let mut crown = Crown::default();
     let mut sides = Sides::new(if n_rows > small { fit.x.n_rows() } else { 0 });
     let local_ids: Vec<AtomicU16> = (0..fit.x.n_rows()).map(|_| AtomicU16::new(0)).collect();
     let hand = |_| Hand { spare: Column::with_len(0), contest: Tournament::new(), sweep: C::Scratch::default() };
@@ -162,7 +147,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(
 
     let mut table = C::Table::default();
     fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
-    let mut level = vec![Open { id: crown.push(fit, &root), start: 0, node: root, table }];
+    let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
     for depth in 0.. {
         level.retain(|open| !fit.is_leaf(&open.node, depth));
@@ -184,12 +169,12 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
     }
-    Ok(crown.assemble(fit))
+    Ok(crown.assemble(fit, fit.x.n_columns()))
 }
 
 /// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
 fn search_level<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
     partings: &[Parting],
     sides: &Sides,
@@ -246,7 +231,7 @@ fn carry_out<T: Copy + Default>(
 }
 
 fn grow_subtrees<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
     roots: Vec<Open<C>>,
     depth: u32,
@@ -264,13 +249,13 @@ fn grow_subtrees<X: Cell, C: Criterion>(
         *sprout = Some(grown);
     });
     for (id, _, _, sprout) in work {
-        crown.fates[id] = Fate::Subtree(sprout.expect("each subtree has been grown"));
+        crown.settle(id, Fate::Subtree(sprout.expect("each subtree has been grown")));
     }
 }
 
 /// Decides the split of each open node.
 fn decide_level<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
     open: &[Open<C>],
     findings: &[Vec<Option<Found>>],
@@ -301,7 +286,7 @@ fn decide_level<X: Cell, C: Criterion>(
 
 /// Carries the partings out in the column of targets at once: the children are described from it.
 fn part_targets<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
     spare: &mut Column<C::Item>,
     partings: &[Parting],
@@ -333,7 +318,7 @@ fn part_targets<X: Cell, C: Criterion>(
 
 /// Describes the children of each parting and notes on which side each row is.
 fn divide<X: Cell, C: Criterion>(
-    fit: &Fit<'_, X, C>,
+    fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
     partings: &[Parting],
     sides: &Sides,
@@ -376,57 +361,12 @@ fn divide<X: Cell, C: Criterion>(
         let (left, left_table) = children.next().expect("a left child");
         let (right, right_table) = children.next().expect("a right child");
         let test = fit.test(division, &left, &right);
-        let ids = [crown.push(fit, &left), crown.push(fit, &right)];
-        crown.fates[*id] = Fate::Inner(test, ids);
+        let ids = [crown.push(fit.criterion, &left), crown.push(fit.criterion, &right)];
+        crown.settle(*id, Fate::Inner(test, ids));
         level.push(Open { id: ids[0], start: *start, node: left, table: left_table });
         level.push(Open { id: ids[1], start: start + division.n_left(), node: right, table: right_table });
     }
     level
-}
-
-impl Crown {
-    fn push<X: Cell, C: Criterion>(&mut self, fit: &Fit<'_, X, C>, node: &C::Node) -> usize {
-        self.fates.push(Fate::Leaf);
-        self.nodes.push(fit.criterion, node)
-    }
-
-    /// Puts the pieces together in depth-first order; subtrees are in the user's units already.
-    fn assemble<X: Cell, C: Criterion>(mut self, fit: &Fit<'_, X, C>) -> Tree {
-        let (n_features, n_values) = (fit.x.n_columns(), fit.criterion.n_values());
-        let is_whole = |fate: &mut Fate| matches!(fate, Fate::Subtree(_)) && self.nodes.len() == 1;
-        if let Some(Fate::Subtree(whole)) = self.fates.pop_if(is_whole) {
-            return whole.into_tree(n_features, n_values);
-        }
-        self.nodes.finish(fit.units);
-        // The order first, with the place of each piece. Nodes of the crown still to be placed, each with its depth and the
-        // parent that it is the right child of.
-        let mut order = Vec::with_capacity(self.fates.len());
-        let mut pending = vec![(0, 0, None)];
-        let mut place = 0;
-        while let Some((id, depth, parent)) = pending.pop() {
-            if let Some(parent) = parent {
-                self.nodes.set_right(parent, place);
-            }
-            order.push((id, place));
-            place += match &self.fates[id] {
-                Fate::Subtree(sprout) => sprout.len(),
-                Fate::Leaf => 1,
-                Fate::Inner(test, [left, right]) => {
-                    self.nodes.split(id, depth, *test);
-                    pending.push((*right, depth + 1, Some(id)));
-                    pending.push((*left, depth + 1, None));
-                    1
-                }
-            };
-        }
-        let piece = |(id, place)| match &self.fates[id] {
-            Fate::Subtree(sprout) => Piece { sprout, nodes: 0..sprout.len(), shift: place },
-            // Its right child has its final number.
-            _ => Piece { sprout: &self.nodes, nodes: id..id + 1, shift: 0 },
-        };
-        let pieces: Vec<Piece<'_>> = order.into_iter().map(piece).collect();
-        join(&pieces, n_features, n_values, fit.team)
-    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ impl Name {
     pub const IMPURITY: Self = Self(*b"impurity");
     pub const ROWS: Self = Self(*b"rows\0\0\0\0");
     pub const WEIGHT: Self = Self(*b"weight\0\0");
+    pub const CATEGORY_COUNTS: Self = Self(*b"catcount");
+    pub const CATEGORY_SETS: Self = Self(*b"catsets\0");
     pub const CLASSES: Self = Self(*b"classes\0");
     pub const FEATURES: Self = Self(*b"features");
     pub const PARAMS: Self = Self(*b"params\0\0");

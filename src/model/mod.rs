@@ -83,7 +83,7 @@ impl Contents<'_> {
 
     fn save(self, path: &Path) -> Result<()> {
         // A file that could not be read would be noticed when it is too late.
-        self.tree.check()?;
+        self.tree.check_all()?;
         file::replace(path, |out| write::write(out, &self))
     }
 }
@@ -103,7 +103,7 @@ impl Model {
     /// A model whose answers are the numbers in the leaves.
     ///
     /// # Errors
-    /// If the leaves have several numbers.
+    /// If the leaves have more numbers than there are outputs.
     pub fn regressor(tree: Tree) -> Result<Self> {
         Self::new(tree, Task::Regression)
     }
@@ -117,16 +117,21 @@ impl Model {
     }
 
     fn new(tree: Tree, task: Task) -> Result<Self> {
-        let n_values = match &task {
-            Task::Regression => 1,
+        let n_outputs = tree.n_outputs();
+        let needed = match &task {
+            Task::Regression => n_outputs,
             Task::Classification(classes) => {
                 classes.iter().try_for_each(Labels::check)?;
+                if classes.len() != n_outputs {
+                    let problem = format!("{} lists of labels for {n_outputs} outputs", classes.len());
+                    return Err(Error::argument("classes", problem));
+                }
                 // Leaves have the same number of places for each output.
-                classes.len() * classes.iter().map(Labels::len).max().unwrap_or(0)
+                n_outputs * classes.iter().map(Labels::len).max().unwrap_or(0)
             }
         };
-        if matches!(&task, Task::Classification(classes) if classes.len() != 1) || tree.n_values() != n_values {
-            let problem = format!("{n_values} values a leaf are needed for one output, got {}", tree.n_values());
+        if tree.n_values() != needed {
+            let problem = format!("needs {needed} values a leaf, got {}", tree.n_values());
             return Err(Error::argument("tree", problem));
         }
         Ok(Self { tree, task, feature_names: None, parameters: None })

@@ -12,7 +12,7 @@ use super::labels::Labels;
 use super::layout::{self, Entry, HEADER_LENGTH, Header, Name};
 use super::shape::Shape;
 use crate::error::{Error, Result};
-use crate::tree::{Statistics, Tree};
+use crate::tree::{Categories, CategorySets, Statistics, Tree};
 
 /// What a file holds. The tree is sound; how the rest goes with it is for the model to check.
 pub(super) struct Stored {
@@ -54,13 +54,15 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
 
 fn is_known(name: Name) -> bool {
     use Name as N;
-    [N::NODES, N::VALUES, N::IMPURITY, N::ROWS, N::WEIGHT, N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
+    let tree = [N::NODES, N::VALUES, N::IMPURITY, N::ROWS, N::WEIGHT, N::CATEGORY_COUNTS, N::CATEGORY_SETS];
+    tree.contains(&name) || [N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
 }
 
 /// Reads the sections after the shape, whose lengths are known to fit. `end` is where the last one ended.
 fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut end: u64) -> Result<Stored> {
     let n = shape.n_nodes;
     let (mut nodes, mut statistics) = (Vec::new(), Statistics::default());
+    let (mut counts, mut words) = (None, None);
     let (mut classes, mut feature_names, mut parameters) = (None, None, None);
     for entry in entries {
         Section::read(source, entry, &mut end, |section| {
@@ -70,6 +72,8 @@ fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut en
                 Name::IMPURITY => statistics.impurity = section.numbers(n)?,
                 Name::ROWS => statistics.rows = section.numbers(n)?,
                 Name::WEIGHT => statistics.weight = Some(section.numbers(n)?),
+                Name::CATEGORY_COUNTS => counts = Some(section.numbers(shape.n_features)?),
+                Name::CATEGORY_SETS => words = Some(section.numbers(entry.length / 8)?),
                 Name::CLASSES => {
                     let labels = (0..shape.n_outputs).map(|_| Labels::read(section)).collect::<Result<_>>()?;
                     classes = Some(Task::Classification(labels));
@@ -81,7 +85,9 @@ fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut en
             Ok(())
         })?;
     }
-    let tree = Tree::new(nodes, statistics, shape.n_features as usize, shape.n_values as usize)
+    let categories = counts.zip(words).map(|(counts, words)| Categories { counts, sets: CategorySets { words } });
+    let tree = Tree::new(nodes, statistics, shape.n_features as usize, shape.n_values as usize, categories)
+        .and_then(|tree| tree.with_outputs(shape.n_outputs as usize))
         .map_err(|error| Error::model(error.to_string()))?;
     let task = if shape.task == Shape::REGRESSION { Some(Task::Regression) } else { classes };
     Ok(Stored { tree, task, feature_names, parameters })

@@ -33,7 +33,7 @@ impl Shape {
                 Some(Task::Regression) => Self::REGRESSION,
                 Some(Task::Classification(_)) => Self::CLASSIFICATION,
             },
-            n_outputs: 1,
+            n_outputs: tree.n_outputs() as u32,
             n_features: tree.n_features() as u64,
             n_nodes: tree.node_count() as u64,
             n_values: tree.n_values() as u64,
@@ -53,10 +53,10 @@ impl Shape {
             n_nodes: source.number()?,
             n_values: source.number()?,
         };
-        if shape.task > Self::CLASSIFICATION || shape.n_outputs != 1 {
+        if shape.task > Self::CLASSIFICATION {
             return Err(Error::model(format!(
-                "it is of task {} with {} outputs, which this version of splitwood does not know",
-                shape.task, shape.n_outputs
+                "it is of task {}, which this version of splitwood does not know",
+                shape.task
             )));
         }
         if shape.n_features == 0 || shape.n_features > MAX_ROWS as u64 {
@@ -75,14 +75,22 @@ impl Shape {
             (Name::IMPURITY, per_node(8)),
             (Name::ROWS, per_node(4)),
         ];
-        let weight = length(Name::WEIGHT).map(|_| (Name::WEIGHT, per_node(8)));
-        for (name, expected) in required.into_iter().chain(weight) {
+        let optional = [
+            (Name::WEIGHT, per_node(8)),
+            (Name::CATEGORY_COUNTS, self.n_features.checked_mul(4)),
+            (Name::CATEGORY_SETS, length(Name::CATEGORY_SETS).map(|length| length / 8 * 8)),
+        ];
+        let optional = optional.into_iter().filter(|&(name, _)| length(name).is_some());
+        for (name, expected) in required.into_iter().chain(optional) {
             if expected.is_none() || length(name) != expected {
                 return Err(Error::model(format!(
-                    "section {name} is missing, or not as long as {} nodes of {} values need",
-                    self.n_nodes, self.n_values
+                    "section {name} is missing, or not as long as {} nodes of {} values and {} features need",
+                    self.n_nodes, self.n_values, self.n_features
                 )));
             }
+        }
+        if length(Name::CATEGORY_COUNTS).is_some() != length(Name::CATEGORY_SETS).is_some() {
+            return Err(Error::model("of sections 'catcount' and 'catsets' there is but one"));
         }
         if length(Name::CLASSES).is_some() != (self.task == Self::CLASSIFICATION) {
             return Err(Error::model("a classification has section 'classes', and nothing else has"));

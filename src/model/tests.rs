@@ -46,6 +46,17 @@ fn tree(n_classes: usize, weighted: bool) -> Tree {
     fit(&rows(&cells), target, weighted.then_some(&weights[..]), loss, &params).unwrap()
 }
 
+/// A tree whose first feature has categories, more than a word of them.
+fn with_categories() -> Tree {
+    let codes: Vec<f64> = (0..200).flat_map(|row| [f64::from(row * 7 % 70), f64::from(row % 3), f64::NAN]).collect();
+    let y: Vec<f64> = (0..200).map(|row| f64::from(row * 7 % 70 % 5 + row % 3)).collect();
+    let categories = Some(vec![70, 0, 0]);
+    let params = Params { max_depth: Some(3), categories, ..Params::default() };
+    let tree = fit(&rows(&codes), Target::Values(&y), None, Loss::SquaredError, &params).unwrap();
+    assert!(tree.threshold(0).unwrap().is_nan(), "categories decide");
+    tree
+}
+
 fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
@@ -64,6 +75,14 @@ fn models() -> Vec<Model> {
         classifier(true, Labels::Floats(vec![-0.5, 1e300])),
         classifier(false, Labels::Bools(vec![false, true])),
         classifier(true, Labels::Strings(texts(&["nein", "ja", "日本語", ""]))),
+        Model::regressor(with_categories()).unwrap(),
+        Model::regressor(tree(3, false).with_outputs(3).unwrap()).unwrap(),
+        // The second output has fewer classes than there are places.
+        Model::classifier(
+            tree(4, false).with_outputs(2).unwrap(),
+            vec![Labels::Strings(texts(&["a", "bcd"])), Labels::Integers(vec![5])],
+        )
+        .unwrap(),
     ]
 }
 
@@ -209,7 +228,8 @@ fn crafted_trees_are_refused() {
         assert!(node(0, 8, &u32::to_le_bytes(feature)).contains("feature"), "{feature}");
     }
     assert!(node(0, 8, &[0xFF; 4]).contains("entry"), "a leaf with a threshold");
-    assert!(node(0, 0, &f64::NAN.to_le_bytes()).contains("feature"));
+    assert!(node(0, 0, &f64::NAN.to_le_bytes()).contains("threshold"));
+    assert!(node(0, 0, &(-f64::NAN).to_le_bytes()).contains("entry"));
     for number in [f64::NAN, f64::INFINITY] {
         assert!(problem(&crafted(&bytes, Name::VALUES, 8, &number.to_le_bytes())).contains("finite"));
     }
@@ -255,7 +275,9 @@ fn what_can_not_be_is_refused() {
     let shape = |at: usize, new: u32| problem(&crafted(&bytes, Name::SHAPE, at, &new.to_le_bytes()));
     assert!(shape(0, 3).contains("task 3"));
     assert!(shape(0, 1).contains("classes"), "a regression with labels");
-    assert!(shape(4, 2).contains("2 outputs"));
+    assert!(shape(4, 0).contains("0 outputs"));
+    assert!(shape(4, 3).contains("3 outputs"));
+    assert!(shape(4, 2).contains("section 'classes'"), "one list of labels for two outputs");
     assert!(shape(8, 0).contains("0 features"));
     let classes = |at: usize, new: &[u8]| problem(&crafted(&bytes, Name::CLASSES, at, new));
     assert!(classes(0, &[9]).contains("unknown kind"));
@@ -271,6 +293,27 @@ fn what_can_not_be_is_refused() {
     assert!(problem(&crafted(&floats, Name::CLASSES, 16, &f64::NAN.to_le_bytes())).contains("finite"));
     let bools = models()[4].to_bytes();
     assert!(problem(&crafted(&bools, Name::CLASSES, 17, &[2])).contains("entry"));
+}
+
+#[test]
+fn crafted_categories_are_refused() {
+    let model = Model::regressor(with_categories()).unwrap();
+    let bytes = model.to_bytes();
+    let set = |place: u32| (0x7FF8_0000_0000_0000 | u64::from(place)).to_le_bytes();
+    let n_words = model.tree().categories.as_ref().unwrap().sets.words.len() as u32;
+    assert!(Model::from_bytes(&crafted(&bytes, Name::NODES, 0, &set(n_words - 2))).is_ok(), "another set of two words");
+    for place in [n_words - 1, n_words, u32::MAX] {
+        assert!(problem(&crafted(&bytes, Name::NODES, 0, &set(place))).contains("no threshold"), "{place}");
+    }
+    // A set is as long as its feature has categories.
+    for count in [0, 64 * n_words + 1, u32::MAX] {
+        let said = problem(&crafted(&bytes, Name::CATEGORY_COUNTS, 0, &count.to_le_bytes()));
+        assert!(said.contains("no threshold"), "{count}: {said}");
+    }
+    for alone in [*b"catcount", *b"catsets\0"] {
+        let said = problem(&with_section(&rich().to_bytes(), alone, true, &[0; 12]));
+        assert!(said.contains("but one") || said.contains("not as long"), "{said}");
+    }
 }
 
 #[test]
@@ -341,7 +384,7 @@ fn a_chain_a_million_deep_is_written_and_read() {
     for nodes in [left.collect::<Vec<Node>>(), right.collect()] {
         let n = n as usize;
         let statistics = Statistics { values: vec![1.0; n], impurity: vec![0.0; n], rows: vec![1; n], weight: None };
-        let tree = Tree::new(nodes, statistics, 1, 1).unwrap();
+        let tree = Tree::new(nodes, statistics, 1, 1, None).unwrap();
         let read = Tree::from_bytes(&tree.to_bytes()).unwrap();
         assert_eq!(read.max_depth(), DEPTH as usize);
         assert!(read == tree);
@@ -417,7 +460,7 @@ proptest! {
 
     /// With the checksum repaired, whatever is accepted is sound: it is written and read again as it is, and predicts.
     #[test]
-    fn mutations_are_refused_or_sound(which in 0..6usize, mutations in mutations(), cut in prop::option::weighted(0.1, any::<prop::sample::Index>())) {
+    fn mutations_are_refused_or_sound(which in 0..9usize, mutations in mutations(), cut in prop::option::weighted(0.1, any::<prop::sample::Index>())) {
         let mut bytes = models()[which].to_bytes();
         for (at, byte) in mutations {
             let at = at.index(bytes.len());

@@ -25,6 +25,10 @@ fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> 
     if let Some(weight) = &statistics.weight {
         sections.push((Name::WEIGHT, true, Box::new(|out| write_all(out, weight))));
     }
+    if let Some(categories) = &tree.categories {
+        sections.push((Name::CATEGORY_COUNTS, true, Box::new(|out| write_all(out, &categories.counts))));
+        sections.push((Name::CATEGORY_SETS, true, Box::new(|out| write_all(out, &categories.sets.words))));
+    }
     if let Some(Task::Classification(classes)) = task {
         sections.push((Name::CLASSES, true, Box::new(|out| classes.iter().try_for_each(|labels| labels.write(out)))));
     }

@@ -2,7 +2,7 @@
 //!
 //! Rows walk in blocks, down a compact copy of the tree (`layout.rs`, `walk.rs`); a block's leaves go straight into the
 //! result. The copy is made when enough rows have asked to be worth it, once a tree; it is no part of what the tree is. Few rows
-//! walk down the arena itself, row by row, and so do paths.
+//! walk down the arena itself, row by row, and so do paths and rows of trees with categories.
 
 mod layout;
 #[cfg(test)]
@@ -15,10 +15,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::layout::{Layout, Narrow, Wide};
 use self::walk::BLOCK;
-use crate::data::{AnyMatrix, Cell, Matrix};
+#[cfg(feature = "python")]
+use crate::data::Values;
+use crate::data::{AnySource, Cell, Matrix, Source};
 use crate::error::{Error, Result};
 use crate::threads::Team;
-use crate::tree::{Node as ArenaNode, Tree};
+use crate::tree::Tree;
 
 /// Least number of rows that a thread takes at a time.
 const CHUNK_ROWS: usize = 64 * BLOCK;
@@ -59,23 +61,26 @@ impl std::fmt::Debug for Layouts {
 enum Way<'a, X> {
     Narrow(&'a Layout<Narrow>, &'a Matrix<'a, f32>),
     Wide(&'a Layout<Wide>, &'a Matrix<'a, X>),
-    Arena(&'a [ArenaNode], &'a Matrix<'a, X>),
+    Arena(&'a Tree, &'a Matrix<'a, X>),
 }
 
 impl<'a, X: Cell> Way<'a, X> {
     fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
         let layouts = &tree.layouts;
         let (n_nodes, depth, n_features) = (tree.node_count(), tree.max_depth(), tree.n_features());
-        let narrow = match X::any(x) {
-            AnyMatrix::Single(x) if Narrow::fits(n_features, n_nodes) => Some(x),
+        let narrow = match X::any(Source::Dense(x)) {
+            AnySource::Single(Source::Dense(x)) if Narrow::fits(n_features, n_nodes) => Some(x),
             _ => None,
         };
         let made = if narrow.is_some() { layouts.narrow.get().is_some() } else { layouts.wide.get().is_some() };
+        if tree.categories.is_some() {
+            return Self::Arena(tree, x);
+        }
         if !made {
             // Who can't know how many rows are to come spends on copying what was spent without.
             let rows = layouts.rows.fetch_add(x.n_rows(), Ordering::Relaxed).saturating_add(x.n_rows());
             if rows.saturating_mul(NODES_PER_ROW) < n_nodes {
-                return Self::Arena(&tree.nodes, x);
+                return Self::Arena(tree, x);
             }
         }
         match narrow {
@@ -89,9 +94,9 @@ impl<'a, X: Cell> Way<'a, X> {
         match self {
             Self::Narrow(layout, x) => walk::walk(layout, x, first, leaves),
             Self::Wide(layout, x) => walk::walk(layout, x, first, leaves),
-            Self::Arena(nodes, x) => {
+            Self::Arena(tree, x) => {
                 for (i, leaf) in leaves.iter_mut().enumerate() {
-                    *leaf = walk_arena(nodes, x, first + i, |_| ()) as u32;
+                    *leaf = tree.walk(|feature| x.get(first + i, feature).to_f64(), |_| ()) as u32;
                 }
             }
         }
@@ -171,7 +176,7 @@ impl Tree {
         self.check_columns(x)?;
         let (mut starts, mut nodes) = (vec![0], Vec::new());
         for row in 0..x.n_rows() {
-            walk_arena(&self.nodes, x, row, |node| nodes.push(node as i64));
+            self.walk(|feature| x.get(row, feature).to_f64(), |node| nodes.push(node as i64));
             starts.push(nodes.len() as i64);
         }
         Ok((starts, nodes))
@@ -213,6 +218,53 @@ impl Tree {
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
+    /// The number of each row's leaf, for cells that are stored in any way.
+    #[cfg(feature = "python")]
+    pub(crate) fn apply_values(&self, x: &dyn Values) -> Vec<i64> {
+        (0..x.n_rows()).map(|row| self.walk(|feature| x.value(row, feature), |_| ()) as i64).collect()
+    }
+
+    /// Writes the number of the leaf of each of these sparse rows: entries of row `i` are at `starts[i]..starts[i + 1]` of `columns` and
+    /// `cells`, all other cells are 0.
+    ///
+    /// # Errors
+    /// If the arrays don't fit together, or a column is one that the tree does not know.
+    pub fn apply_sparse<X: Cell>(&self, starts: &[i64], columns: &[i32], cells: &[X]) -> Result<Vec<i64>> {
+        let refuse = |problem: &str| Err(Error::argument("X", problem));
+        let fits = starts.is_sorted() && starts.first() == Some(&0) && starts.last() == Some(&(cells.len() as i64));
+        if !fits || columns.len() != cells.len() {
+            return refuse("indptr, indices and data of the sparse matrix don't fit together");
+        }
+        if columns.iter().any(|&column| column < 0 || column as usize >= self.n_features()) {
+            return refuse("a column index of the sparse matrix is out of range");
+        }
+        let mut row = vec![0.0; self.n_features()];
+        let leaf = |ends: &[i64]| {
+            let entries = ends[0] as usize..ends[1] as usize;
+            for (&column, cell) in columns[entries.clone()].iter().zip(&cells[entries.clone()]) {
+                row[column as usize] = cell.to_f64();
+            }
+            let leaf = self.walk(|feature| row[feature], |_| ());
+            for &column in &columns[entries] {
+                row[column as usize] = 0.0;
+            }
+            leaf as i64
+        };
+        Ok(starts.windows(2).map(leaf).collect())
+    }
+
+    /// Walks a row with these values to its leaf, calling `visit` for each node on the way, and returns the leaf.
+    pub(crate) fn walk(&self, value: impl Fn(usize) -> f64, mut visit: impl FnMut(usize)) -> usize {
+        let categories = self.categories.as_deref();
+        let mut id = 0;
+        loop {
+            visit(id);
+            let Some(test) = self.nodes[id].test() else { return id };
+            let left = test.goes_left(value(test.feature as usize), categories);
+            id = if left { id + 1 } else { test.right as usize };
+        }
+    }
+
     fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
         if x.n_columns() == self.n_features() {
             return Ok(());
@@ -242,16 +294,4 @@ fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
 /// Cells that a row visits, more or less: the depth of a balanced tree.
 fn typical_depth(tree: &Tree) -> usize {
     tree.node_count().ilog2() as usize + 1
-}
-
-/// Walks a row to its leaf, calling `visit` for each node on the way, and returns the leaf.
-fn walk_arena<X: Cell>(nodes: &[ArenaNode], x: &Matrix<'_, X>, row: usize, mut visit: impl FnMut(usize)) -> usize {
-    let mut id = 0;
-    loop {
-        visit(id);
-        let Some(test) = nodes[id].test() else { return id };
-        let value = x.get(row, test.feature as usize).to_f64();
-        let left = value <= test.threshold || (test.missing_left && value.is_nan());
-        id = if left { id + 1 } else { test.right as usize };
-    }
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::walk_arena;
 use crate::data::{Cell, Matrix};
 use crate::naive::draw::Dice;
 use crate::tree::{Node, Statistics, Test, Tree};
@@ -122,7 +121,7 @@ impl Drawn {
         let n = nodes.len();
         let values = (0..n * self.n_values).map(|i| i as f64 * 0.7).collect();
         let statistics = Statistics { values, impurity: vec![0.0; n], rows: vec![1; n], weight: None };
-        Tree::new(nodes, statistics, self.n_features, self.n_values).expect("a sound tree")
+        Tree::new(nodes, statistics, self.n_features, self.n_values, None).expect("a sound tree")
     }
 
     fn draw_node(&self, dice: &mut Dice, right: usize) -> Node {
@@ -184,7 +183,7 @@ impl FromF64 for f64 {
 
 /// Each row's leaf, from the arena itself.
 pub(super) fn leaves<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
-    (0..x.n_rows()).map(|row| walk_arena(&tree.nodes, x, row, |_| ()) as i64).collect()
+    (0..x.n_rows()).map(|row| tree.walk(|feature| x.get(row, feature).to_f64(), |_| ()) as i64).collect()
 }
 
 /// Leaves, values and classes for each number of threads, from the arena's walk and from compact nodes.

@@ -5,11 +5,12 @@ use std::mem::MaybeUninit;
 
 use numpy::ndarray::{Dimension, IntoDimension};
 use numpy::{
-    Element, PyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    Element, PyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
@@ -33,6 +34,78 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Table<'py> {
         }
     }
 }
+
+/// What a fit reads: an array, or sparse columns as a tuple of scipy's arrays.
+pub(super) enum Source<'py> {
+    Dense(Table<'py>),
+    Sparse(Entries<'py>),
+}
+
+/// The entries of sparse rows or columns: number of all rows or columns along which indices run, indptr, indices, and the data.
+pub(super) struct Entries<'py> {
+    pub n: usize,
+    pub starts: PyReadonlyArray1<'py, i64>,
+    pub indices: PyReadonlyArray1<'py, i32>,
+    pub cells: Cells<'py>,
+}
+
+/// The data of sparse rows or columns.
+pub(super) enum Cells<'py> {
+    Narrow(PyReadonlyArray1<'py, f32>),
+    Wide(PyReadonlyArray1<'py, f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Entries<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let (n, starts, indices, cells): (usize, _, _, Bound<'py, PyAny>) = object.extract()?;
+        let cells = match cells.extract() {
+            Ok(cells) => Cells::Narrow(cells),
+            Err(_) => Cells::Wide(cells.extract()?),
+        };
+        Ok(Self { n, starts, indices, cells })
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Source<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyTuple>() {
+            return Ok(Self::Sparse(object.extract()?));
+        }
+        Ok(Self::Dense(object.extract()?))
+    }
+}
+
+/// Calls one body with the matrix, or the other with the sparse columns, whatever their cells are.
+macro_rules! with_source {
+    ($source:expr, |$x:ident| $dense:expr, |$columns:ident| $sparse:expr) => {
+        match $source {
+            $crate::python::arrays::Source::Dense(table) => {
+                $crate::python::arrays::with_matrix!(table, |$x| $dense)
+            }
+            $crate::python::arrays::Source::Sparse(entries) => {
+                let (starts, indices) =
+                    ($crate::python::arrays::vector(&entries.starts), $crate::python::arrays::vector(&entries.indices));
+                match &entries.cells {
+                    $crate::python::arrays::Cells::Narrow(cells) => {
+                        let cells = $crate::python::arrays::vector(cells);
+                        let $columns = &$crate::sparse::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
+                        $sparse
+                    }
+                    $crate::python::arrays::Cells::Wide(cells) => {
+                        let cells = $crate::python::arrays::vector(cells);
+                        let $columns = &$crate::sparse::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
+                        $sparse
+                    }
+                }
+            }
+        }
+    };
+}
+pub(super) use with_source;
 
 /// Whether this is a numpy array (not of a class derived from it) that can be read as a matrix of so many columns.
 pub(super) fn is_plain_table(object: &Bound<'_, PyAny>, n_columns: usize) -> bool {
@@ -88,6 +161,14 @@ pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) 
     match array.as_slice() {
         Ok(slice) => Cow::Borrowed(slice),
         Err(_) => Cow::Owned(array.as_array().to_vec()),
+    }
+}
+
+/// The entries of an array of any shape, row after row; copied unless they lie so.
+pub(super) fn entries<'a, T: Element + Copy>(array: &'a PyReadonlyArrayDyn<'_, T>) -> Cow<'a, [T]> {
+    match array.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(array.as_array().iter().copied().collect()),
     }
 }
 

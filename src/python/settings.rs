@@ -1,13 +1,64 @@
 //! Python values → raw settings. A value of the wrong type is refused here, by name; its size is judged in `params.rs`.
 
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::leaf_value::LeafValue;
-use crate::params::{Loss, Size};
+use crate::params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 
 /// A setting that was given by keyword and has not been looked at yet.
 type Given<'py> = Bound<'py, PyAny>;
+
+/// All the settings of a fit by name, each of which must be there.
+pub(super) struct Settings<'py>(Bound<'py, PyDict>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Settings<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(object.cast::<PyDict>()?.to_owned()))
+    }
+}
+
+impl<'py> Settings<'py> {
+    fn get(&self, name: &str) -> PyResult<Given<'py>> {
+        self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    pub fn number(&self, name: &str) -> PyResult<f64> {
+        number(name, &self.get(name)?)
+    }
+
+    pub fn loss(&self, known: &[(&str, Loss)]) -> PyResult<Loss> {
+        loss(&self.get("criterion")?, known)
+    }
+
+    pub fn leaf_value(&self) -> PyResult<LeafSetting<'py>> {
+        leaf_value(self.get("leaf_value")?)
+    }
+
+    pub fn params(&self) -> PyResult<Params> {
+        let integer = |name: &str| optional_integer(name, &self.get(name)?);
+        let size = |name: &str| size(name, &self.get(name)?);
+        Ok(Params {
+            max_depth: integer("max_depth")?,
+            min_samples_split: size("min_samples_split")?,
+            min_samples_leaf: size("min_samples_leaf")?,
+            min_weight_fraction_leaf: self.number("min_weight_fraction_leaf")?,
+            min_impurity_decrease: self.number("min_impurity_decrease")?,
+            max_leaf_nodes: integer("max_leaf_nodes")?,
+            max_features: max_features(&self.get("max_features")?)?,
+            splitter: splitter(&self.get("splitter")?)?,
+            seed: self.get("seed")?.extract()?,
+            monotonic_cst: self.get("monotonic_cst")?.extract()?,
+            categories: self.get("categories")?.extract()?,
+            ccp_alpha: self.number("ccp_alpha")?,
+            median_method: MedianMethod::default(),
+            n_jobs: integer("n_jobs")?,
+        })
+    }
+}
 
 fn refuse<T>(name: &str, wanted: &str, given: &Given<'_>) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{name}: must be {wanted}, got {}", given.repr()?)))
@@ -34,7 +85,7 @@ pub(super) fn optional_integer(name: &str, given: &Given<'_>) -> PyResult<Option
     }
 }
 
-pub(super) fn size(name: &str, given: &Given<'_>) -> PyResult<Size> {
+fn size(name: &str, given: &Given<'_>) -> PyResult<Size> {
     match (integer(given), given.extract()) {
         (Some(rows), _) => Ok(Size::Rows(rows)),
         (None, Ok(share)) => Ok(Size::Fraction(share)),
@@ -46,21 +97,40 @@ pub(super) fn number(name: &str, given: &Given<'_>) -> PyResult<f64> {
     given.extract().or_else(|_| refuse(name, "a number", given))
 }
 
+fn max_features(given: &Given<'_>) -> PyResult<MaxFeatures> {
+    match (given.extract::<String>().as_deref(), integer(given), given.extract()) {
+        (Ok("sqrt"), ..) => Ok(MaxFeatures::Sqrt),
+        (Ok("log2"), ..) => Ok(MaxFeatures::Log2),
+        (Err(_), Some(count), _) => Ok(MaxFeatures::Count(count)),
+        (Err(_), None, Ok(share)) => Ok(MaxFeatures::Fraction(share)),
+        _ if given.is_none() => Ok(MaxFeatures::All),
+        _ => refuse("max_features", "an int, a float, \"sqrt\", \"log2\" or None", given),
+    }
+}
+
+fn splitter(given: &Given<'_>) -> PyResult<Splitter> {
+    match given.extract::<String>().as_deref() {
+        Ok("best") => Ok(Splitter::Best),
+        Ok("random") => Ok(Splitter::Random),
+        _ => refuse("splitter", "\"best\" or \"random\"", given),
+    }
+}
+
 /// What a leaf is to predict.
-pub(super) enum LeafSetting<'a, 'py> {
+pub(super) enum LeafSetting<'py> {
     /// The criterion's own value.
     Own,
     Known(LeafValue),
-    Callable(&'a Given<'py>),
+    Callable(Given<'py>),
 }
 
-pub(super) fn leaf_value<'a, 'py>(given: &'a Given<'py>) -> PyResult<LeafSetting<'a, 'py>> {
+fn leaf_value(given: Given<'_>) -> PyResult<LeafSetting<'_>> {
     match given.extract::<String>().as_deref() {
         Ok("mean") => Ok(LeafSetting::Known(LeafValue::Mean)),
         Ok("median") => Ok(LeafSetting::Known(LeafValue::Median)),
         Err(_) if given.is_none() => Ok(LeafSetting::Own),
         Err(_) if given.is_callable() => Ok(LeafSetting::Callable(given)),
-        _ => refuse("leaf_value", "None, \"mean\", \"median\" or a callable", given),
+        _ => refuse("leaf_value", "None, \"mean\", \"median\" or a callable", &given),
     }
 }
 
@@ -73,7 +143,7 @@ pub(super) fn returned_number(value: &Given<'_>) -> PyResult<f64> {
 }
 
 /// The loss of this name among those that go with the target.
-pub(super) fn loss(given: &Given<'_>, known: &[(&str, Loss)]) -> PyResult<Loss> {
+fn loss(given: &Given<'_>, known: &[(&str, Loss)]) -> PyResult<Loss> {
     let name = given.extract::<String>().unwrap_or_default();
     if let Some(&(_, loss)) = known.iter().find(|(known, _)| *known == name) {
         return Ok(loss);

@@ -1,13 +1,14 @@
 //! The class `Tree`: the arena as numpy arrays, with scikit-learn's names.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::arrays::{Table, filled, is_plain_table, vector, with_matrix};
+use super::arrays::{Cells, Entries, Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
 use super::settings;
-use crate::tree::{Arrays, Tree};
+use crate::tree::{Arrays, Categories, CategorySets, Tree};
 
 /// What scikit-learn writes where a leaf has no feature and no threshold, and no children.
 const NO_FEATURE: i64 = -2;
@@ -33,19 +34,18 @@ impl PyTree {
     }
 
     #[getter]
-    #[allow(clippy::unused_self)] // A property of every tree.
     fn n_outputs(&self) -> usize {
-        1
+        self.0.n_outputs()
     }
 
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        vec![self.0.n_values() as i64].into_pyarray(py)
+        vec![self.max_n_classes() as i64; self.0.n_outputs()].into_pyarray(py)
     }
 
     #[getter]
     fn max_n_classes(&self) -> usize {
-        self.0.n_values()
+        self.0.n_values() / self.0.n_outputs()
     }
 
     #[getter]
@@ -93,9 +93,17 @@ impl PyTree {
         self.per_node(py, |node| u8::from(self.0.missing_go_to_left(node).unwrap_or(false)))
     }
 
+    /// Codes of the categories that go left at a node, or None if no categories decide there.
+    fn categories_left(&self, node: usize) -> PyResult<Option<Vec<u32>>> {
+        if node < self.0.node_count() {
+            return Ok(self.0.categories_left(node));
+        }
+        Err(PyIndexError::new_err(format!("node {node} of {}", self.0.node_count())))
+    }
+
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        let shape = [self.0.node_count(), 1, self.0.n_values()];
+        let shape = [self.0.node_count(), self.0.n_outputs(), self.max_n_classes()];
         PyArray1::from_slice(py, &self.0.statistics.values).reshape(shape)
     }
 
@@ -114,7 +122,7 @@ impl PyTree {
         self.per_node(py, |node| self.0.weight(node))
     }
 
-    /// Value of the leaf of each row, of shape ``(n_samples, max_n_classes)``.
+    /// Value of the leaf of each row, of shape ``(n_samples, n_outputs * max_n_classes)``.
     #[pyo3(signature = (X, n_jobs=None))]
     fn predict<'py>(
         &self,
@@ -165,6 +173,26 @@ impl PyTree {
         })
     }
 
+    /// Node id of the leaf of each sparse row, given as ``(n_features, indptr, indices, data)``.
+    #[allow(clippy::needless_pass_by_value)] // Python's arguments come by value.
+    fn apply_sparse<'py>(&self, py: Python<'py>, X: Entries<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        if X.n != self.0.n_features() {
+            return Err(PyValueError::new_err(format!("X: has {} columns, not {}", X.n, self.0.n_features())));
+        }
+        let (starts, columns) = (vector(&X.starts), vector(&X.indices));
+        let leaves = match &X.cells {
+            Cells::Narrow(cells) => {
+                let cells = vector(cells);
+                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+            }
+            Cells::Wide(cells) => {
+                let cells = vector(cells);
+                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+            }
+        }?;
+        Ok(leaves.into_pyarray(py))
+    }
+
     /// Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix.
     #[allow(clippy::type_complexity)] // A pair of arrays.
     fn decision_path<'py>(
@@ -204,7 +232,7 @@ impl PyTree {
     /// The bytes of the model file, so that a pickle is checked like one.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let tree = &slf.get().0;
-        let bytes = without_interpreter(slf.py(), |_| tree.check().map(|_| tree.to_bytes()))?;
+        let bytes = without_interpreter(slf.py(), |_| tree.check_all().map(|_| tree.to_bytes()))?;
         Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
     }
 
@@ -214,8 +242,8 @@ impl PyTree {
         without_interpreter(py, |_| Tree::from_bytes(bytes)).map(Self)
     }
 
-    /// Everything there is, part by part, for ``_from_arrays``.
-    fn _arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+    /// Everything there is, part by part, for ``_from_state``.
+    fn _state<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let tree = slf.get();
         let weight = tree.0.statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight));
@@ -230,14 +258,16 @@ impl PyTree {
             tree.impurity(py),
             tree.n_node_samples(py),
             weight,
+            tree.0.n_outputs(),
+            tree.0.categories.as_ref().map(|categories| (categories.counts.clone(), categories.sets.words.clone())),
         );
         state.into_pyobject(py)
     }
 
     /// Rebuild a tree from its arrays; everything is checked first.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // Part by part, as `_arrays` gives them.
-    fn _from_arrays(
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // Part by part, as `_state` gives them.
+    fn _from_state(
         n_features: usize,
         n_values: usize,
         feature: PyReadonlyArray1<'_, i64>,
@@ -248,6 +278,8 @@ impl PyTree {
         impurity: PyReadonlyArray1<'_, f64>,
         n_node_samples: PyReadonlyArray1<'_, i64>,
         weight: Option<PyReadonlyArray1<'_, f64>>,
+        n_outputs: usize,
+        categories: Option<(Vec<u32>, Vec<u64>)>,
     ) -> PyResult<Self> {
         let tree = Tree::from_arrays(&Arrays {
             n_features,
@@ -260,8 +292,9 @@ impl PyTree {
             impurity: &vector(&impurity),
             rows: &vector(&n_node_samples),
             weight: weight.as_ref().map(vector).as_deref(),
+            categories: categories.map(|(counts, words)| Categories { counts, sets: CategorySets { words } }),
         })?;
-        Ok(Self(tree))
+        Ok(Self(tree.with_outputs(n_outputs)?))
     }
 }
 

@@ -61,17 +61,44 @@ impl Candidate {
     }
 }
 
+/// Which other splits a split must be as good as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rivals {
+    /// All that are possible.
+    All,
+    /// Those of the same feature: the others may not have been looked at.
+    SameFeature,
+    /// None: it was drawn.
+    Nobody,
+}
+
 /// Checks the whole tree; splits are compared with all others at the nodes for which `look` holds.
 pub fn audit(table: &Table, params: &Params, tree: &Tree, look: impl Fn(usize) -> bool) -> TestCaseResult {
+    audit_among(Rivals::All, table, params, tree, look)
+}
+
+/// The same, but splits are compared with these alone.
+pub fn audit_among(
+    rivals: Rivals,
+    table: &Table,
+    params: &Params,
+    tree: &Tree,
+    look: impl Fn(usize) -> bool,
+) -> TestCaseResult {
     let rules = Rules::new(table, params);
-    let auditor = Auditor { table, tree, rules };
+    let auditor = Auditor { table, tree, rules, rivals };
     let mut pending = vec![(0, table.taking_part(), 0)];
     let (mut n_nodes, mut deepest) = (0, 0);
     while let Some((id, rows, depth)) = pending.pop() {
         prop_assert_eq!(id, n_nodes, "nodes are numbered depth-first");
         (n_nodes, deepest) = (n_nodes + 1, deepest.max(depth));
         auditor.check_statistics(id, &rows)?;
-        let candidates = if look(id) { auditor.candidates(&rows) } else { Vec::new() };
+        let mut candidates = if look(id) { auditor.candidates(&rows) } else { Vec::new() };
+        candidates.retain(|candidate| match rivals {
+            Rivals::All => true,
+            Rivals::SameFeature => tree.feature(id) == Some(candidate.feature),
+            Rivals::Nobody => false,
+        });
         if let Some((left, right)) = tree.children(id) {
             let [left_rows, right_rows] = auditor.route(id, &rows);
             auditor.check_test(id, &left_rows, &right_rows)?;
@@ -93,6 +120,7 @@ struct Auditor<'a> {
     table: &'a Table,
     tree: &'a Tree,
     rules: Rules,
+    rivals: Rivals,
 }
 
 impl Auditor<'_> {
@@ -142,7 +170,11 @@ impl Auditor<'_> {
         let (lefts, rights) = (numbers(left), numbers(right));
         prop_assert!(!lefts.is_empty(), "node {node} has numbers on the left");
         let (a, b) = (highest(&lefts), rights.iter().copied().reduce(f64::min));
-        check_threshold(threshold, a, b)?;
+        if self.rivals == Rivals::Nobody {
+            prop_assert!(a <= threshold && b.is_none_or(|b| threshold < b), "{a} <= {threshold} < {b:?}");
+        } else {
+            check_threshold(threshold, a, b)?;
+        }
         if lefts.len() + rights.len() == left.len() + right.len() {
             let [left, right] =
                 self.tree.children(node).map(|(l, r)| [l, r].map(|id| self.tree.weight(id))).expect("two");

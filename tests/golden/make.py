@@ -46,6 +46,10 @@ def models(rng, X):
     yield "int32-classes", integers.fit(X, np.digitize(y, [0.0]).astype(np.int32) * 7 - 3)
     yield "bool-classes", DecisionTreeClassifier(max_depth=2).fit(X, y > 0.5)
     yield "float-classes", DecisionTreeClassifier(max_depth=2).fit(X, np.sign(y - 0.5))
+    two = np.stack([y, -3.0 * y * y], axis=1)
+    yield "two-numbers", DecisionTreeRegressor(max_depth=3).fit(X, two)
+    labels = np.stack([y > 0.5, np.digitize(y, [0.0, 1.0])], axis=1)
+    yield "two-classes", DecisionTreeClassifier(max_depth=3).fit(X, labels)
     yield "leaf", DecisionTreeRegressor(max_depth=1, min_impurity_decrease=np.inf).fit(X, y)
 
 
@@ -53,9 +57,10 @@ def write(name, model, X):
     model.save(FOLDER / f"{name}.splitwood")
     if hasattr(model, "feature_names_in_"):
         X = pd.DataFrame(X, columns=model.feature_names_in_)
-    answers = [[str(answer)] for answer in model.predict(X).tolist()]
+    answers = [list(map(str, row)) for row in model.predict(X).reshape(len(X), -1).tolist()]
     if hasattr(model, "predict_proba"):
-        for line, shares in zip(answers, model.predict_proba(X).tolist(), strict=True):
+        values = model.tree_.predict(np.asarray(X)).tolist()
+        for line, shares in zip(answers, values, strict=True):
             line += map(repr, shares)
     write_lines(FOLDER / f"{name}.expected.csv", answers)
 

@@ -20,7 +20,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import splitwood
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _core
+from splitwood import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    _core,
+)
 from trees import assert_same_tree
 
 RNG = np.random.default_rng(0)
@@ -54,19 +60,23 @@ WAYS = pytest.mark.parametrize("way", [by_file, by_json, by_pickle])
 def assert_same_model(actual, expected, rows=X):
     assert type(actual) is type(expected)
     assert_same_tree(actual, expected)
-    assert actual.tree_._arrays()[-1] is None or expected.tree_._arrays()[-1] is not None
     assert pickle.dumps(actual.tree_) == pickle.dumps(expected.tree_)
-    for name in ("n_features_in_", "n_outputs_", "n_classes_"):
-        assert getattr(actual, name, None) == getattr(expected, name, None)
-    for name in ("classes_", "feature_names_in_"):
-        a, e = getattr(actual, name, None), getattr(expected, name, None)
-        assert (a is None) == (e is None)
-        if a is not None:
-            np.testing.assert_array_equal(a, e, strict=True)
+    for name in ("n_features_in_", "n_outputs_", "n_classes_", "classes_", "feature_names_in_"):
+        assert_same(getattr(actual, name, None), getattr(expected, name, None))
     for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
         if hasattr(expected, method):
-            a, e = getattr(actual, method)(rows), getattr(expected, method)(rows)
-            np.testing.assert_array_equal(a, e, strict=True)
+            assert_same(getattr(actual, method)(rows), getattr(expected, method)(rows))
+
+
+def assert_same(actual, expected):
+    """Arrays, lists of arrays, or what both don't have."""
+    assert type(actual) is type(expected)
+    if isinstance(expected, list):
+        assert len(actual) == len(expected)
+        for a, e in zip(actual, expected, strict=True):
+            assert_same(a, e)
+    elif expected is not None:
+        np.testing.assert_array_equal(actual, expected, strict=isinstance(expected, np.ndarray))
 
 
 # ---- what comes back -----------------------------------------------------------------------------
@@ -229,6 +239,99 @@ def test_a_loaded_estimator_is_an_estimator(tmp_path):
     assert_same_model(copy.deepcopy(model), model)
 
 
+@WAYS
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])
+def test_several_outputs_come_back(way, kind, tmp_path):
+    y = np.stack([CODES, CODES > 0, 7 * (CODES > 1)], axis=1)
+    model = kind(max_depth=4).fit(X, y)
+    assert_same_model(way(model, tmp_path / "model"), model)
+    small = splitwood.from_dict(model.to_dict(), as_estimator=False)
+    for method in ("predict", "predict_proba", "predict_log_proba", "apply"):
+        assert hasattr(small, method) == hasattr(model, method)
+        if hasattr(model, method):
+            assert_same(getattr(small, method)(X), getattr(model, method)(X))
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExtraTreeRegressor(random_state=0, max_depth=5, max_leaf_nodes=9),
+        ExtraTreeClassifier(random_state=0, max_features="sqrt"),
+        DecisionTreeRegressor(
+            max_features=2, random_state=np.int64(7), monotonic_cst=[1, 0, 0, -1]
+        ),
+    ],
+    ids=str,
+)
+def test_random_and_constrained_trees_come_back(way, model, tmp_path):
+    model = model.fit(X, CODES)
+    twin = way(model, tmp_path / "model")
+    assert_same_model(twin, model)
+    assert twin.get_params() == model.get_params()
+    assert_same_tree(clone(twin).fit(X, CODES), model)
+
+
+@pytest.mark.parametrize("way", [by_file, by_json])
+def test_a_random_generator_is_not_stored(way, tmp_path):
+    generator = np.random.RandomState(0)
+    model = DecisionTreeRegressor(max_features=2, random_state=generator).fit(X, CODES)
+    twin = way(model, tmp_path / "model")
+    assert twin.random_state == "not stored: RandomState"
+    assert_same_model(twin, model)
+    with pytest.raises(ValueError, match="not stored: RandomState"):
+        twin.fit(X, CODES)
+
+
+def with_categories():
+    """A tree that the core has grown from categories; the first column has 70 of them."""
+    rows = np.stack([np.arange(300) * 7 % 70, np.arange(300) % 3], axis=1).astype(float)
+    rows[::11, 0] = np.nan
+    y = rows[:, 1] + np.nan_to_num(rows[:, 0]) % 5
+    model = DecisionTreeRegressor(max_depth=4).fit(rows, y)
+    settings = model._settings() | {"quantile": 0.5, "leaf_value": None, "categories": [70, 0]}
+    model.tree_ = _core.fit_regressor(rows, y, None, settings)
+    assert np.isnan(model.tree_.threshold[0])
+    return model, rows
+
+
+@WAYS
+def test_categories_come_back(way, tmp_path):
+    model, rows = with_categories()
+    rows = np.concatenate([rows, [[70.0, 0.0], [-1.0, 0.0], [0.5, 1.0], [np.inf, 2.0]]])
+    twin = way(model, tmp_path / "model")
+    assert pickle.dumps(twin.tree_) == pickle.dumps(model.tree_)
+    np.testing.assert_array_equal(twin.predict(rows), model.predict(rows))
+    sets = [twin.tree_.categories_left(node) for node in range(twin.tree_.node_count)]
+    assert sets == [model.tree_.categories_left(node) for node in range(len(sets))]
+    assert any(sets)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree: tree.update(categories=None),
+        lambda tree: tree.update(categories=[]),
+        lambda tree: tree["categories"].pop("sets"),
+        lambda tree: tree["categories"].update(more=1),
+        lambda tree: tree["categories"]["counts"].pop(),
+        lambda tree: tree["categories"]["sets"].clear(),
+        lambda tree: tree["categories"]["counts"].__setitem__(0, 2**32),
+        lambda tree: tree["categories"]["sets"].__setitem__(0, 2**64),
+        lambda tree: tree["categories"]["sets"].__setitem__(0, -1),
+        lambda tree: tree["threshold"].__setitem__(0, {"set": 10**6}),
+        lambda tree: tree["threshold"].__setitem__(0, {"set": -1}),
+        lambda tree: tree["threshold"].__setitem__(0, {"set": 0, "more": 1}),
+        lambda tree: tree["threshold"].__setitem__(0, "nan"),
+    ],
+)
+def test_crafted_categories_are_refused(change):
+    data = with_categories()[0].to_dict()
+    change(data["tree"])
+    with pytest.raises(ValueError, match=r"^(model|tree): "):
+        splitwood.from_dict(data)
+
+
 # 23: a chain as deep as its rows are many
 
 
@@ -245,8 +348,8 @@ def test_case_23_a_deep_chain_comes_back(way, tmp_path):
     numbers = np.zeros(inner)
     missing = np.zeros(inner, dtype=np.uint8)
     ones = np.ones(inner, dtype=np.int64)
-    chain.tree_ = _core.Tree._from_arrays(
-        1, 1, feature, numbers, missing, right, numbers, numbers, ones, None
+    chain.tree_ = _core.Tree._from_state(
+        1, 1, feature, numbers, missing, right, numbers, numbers, ones, None, 1, None
     )
     twin = way(chain, tmp_path / "model")
     assert twin.get_depth() == n - 1
@@ -551,6 +654,9 @@ CHANGES = [
     put("n_features", 2**31),
     put("n_features", True),
     put("n_features", 1.0),
+    put("n_outputs", 0),
+    put("n_outputs", 2),
+    put("n_outputs", 3),
     put("feature_names", ["a"]),
     put("feature_names", "abcd"),
     put("classes", None),

@@ -1,17 +1,21 @@
 //! The way in: checks the data, picks the criterion, and grows the tree.
 
+mod outputs;
+
 use crate::columns::Column;
 use crate::criterion::classes::{Classes, Impurity};
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{self, Quantile};
 use crate::criterion::squared::{Report, SquaredError};
 use crate::criterion::{Criterion, Sample, Weighted};
-use crate::data::{AnyMatrix, Cell, Matrix, Rows, Target, check_counts, power_of_two};
+use crate::data::{AnySource, Cell, Matrix, Rows, Source, Target, check_counts, power_of_two};
 use crate::error::{Error, Result};
+use crate::grow::general::{self, Orders};
 use crate::grow::{Fit, Units, grow};
 use crate::median::checked_level;
-use crate::params::{Loss, MedianMethod, Params, Rules};
+use crate::params::{Choices, Loss, MedianMethod, Params, Rules};
 use crate::presort::presort;
+use crate::sparse::SparseColumns;
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -44,37 +48,84 @@ pub fn fit_while<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    fit_any(&mut go_on, X::any(x), target, weights, loss, params)
+    fit_any(&mut go_on, X::any(Source::Dense(x)), target, weights, loss, params)
+}
+
+/// [`fit`] for sparse columns: the same tree as for a dense matrix of the same cells.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_sparse<X: Cell>(
+    x: &SparseColumns<'_, X>,
+    target: Target<'_>,
+    weights: Option<&[f64]>,
+    loss: Loss,
+    params: &Params,
+) -> Result<Tree> {
+    fit_sparse_while(|| true, x, target, weights, loss, params)
+}
+
+/// [`fit_while`] for sparse columns.
+///
+/// # Errors
+/// As [`fit_while`].
+pub fn fit_sparse_while<X: Cell>(
+    mut go_on: impl FnMut() -> bool,
+    x: &SparseColumns<'_, X>,
+    target: Target<'_>,
+    weights: Option<&[f64]>,
+    loss: Loss,
+    params: &Params,
+) -> Result<Tree> {
+    fit_any(&mut go_on, X::any(Source::Sparse(x)), target, weights, loss, params)
 }
 
 /// No type parameters: whoever calls this finds it compiled.
 fn fit_any(
     go_on: &mut dyn FnMut() -> bool,
-    x: AnyMatrix<'_, '_>,
+    x: AnySource<'_>,
     target: Target<'_>,
     weights: Option<&[f64]>,
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
     match x {
-        AnyMatrix::Single(x) => fit_matrix(go_on, x, target, weights, loss, params),
-        AnyMatrix::Double(x) => fit_matrix(go_on, x, target, weights, loss, params),
+        AnySource::Single(x) => fit_source(go_on, x, target, weights, loss, params),
+        AnySource::Double(x) => fit_source(go_on, x, target, weights, loss, params),
     }
 }
 
-fn fit_matrix<X: Cell>(
+impl<X: Cell> Source<'_, X> {
+    /// The rows that take part in the order of every feature.
+    fn orders(self, rows: &Rows, targets: Vec<u32>, team: &Team) -> Orders {
+        let columns = match self {
+            Self::Dense(x) => {
+                let columns = presort(x, rows, &vec![(); x.n_rows()], team).columns;
+                columns.into_iter().map(|column| column.rows).collect()
+            }
+            Self::Sparse(x) => x.presort(rows, team),
+        };
+        Orders { rows: (0..rows.len()).map(|place| rows.id(place)).collect(), columns, targets }
+    }
+}
+
+fn fit_source<X: Cell>(
     go_on: &mut dyn FnMut() -> bool,
-    x: &Matrix<'_, X>,
+    x: Source<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    target.check(x.n_rows())?;
-    let rows = Rows::new(x.n_rows(), weights)?;
-    let rules = params.rules(x.n_rows(), rows.total_weight, weights.is_some())?;
-    let team = Team::new(params.n_jobs, x.n_rows() * x.n_columns())?;
-    let task = Task { x, rows: &rows, rules: &rules, team: &team };
+    let (n_rows, n_columns) = (x.values().n_rows(), x.values().n_columns());
+    target.check(n_rows)?;
+    let rows = Rows::new(n_rows, weights)?;
+    let rules = params.rules(n_rows, rows.total_weight, weights.is_some())?;
+    let choices = params.choices(n_columns)?;
+    let max_leaves = params.max_leaves()?;
+    let team = Team::new(params.n_jobs, n_rows * n_columns)?;
+    let task = Task { x, rows: &rows, rules: &rules, choices: choices.as_ref(), team: &team };
+    task.check_loss(loss, target)?;
     let work = || match (loss, target) {
         (Loss::SquaredError, Target::Values(y)) => task.squared(y.to_vec(), weights, Report::Mean),
         (Loss::AbsoluteError, Target::Values(y)) => {
@@ -91,23 +142,63 @@ fn fit_matrix<X: Cell>(
         (Loss::Entropy, Target::Classes { codes, n_classes }) => {
             task.classes(codes, n_classes, weights, Impurity::Entropy)
         }
-        (_, Target::Classes { .. }) => {
+        (loss, Target::ManyValues { values, n_outputs }) => {
+            task.many_values(values, n_outputs, weights, loss, params.median_method)
+        }
+        (Loss::Gini, Target::ManyClasses { codes, n_outputs, n_classes }) => {
+            task.many_classes(codes, n_outputs, n_classes, weights, Impurity::Gini)
+        }
+        (Loss::Entropy, Target::ManyClasses { codes, n_outputs, n_classes }) => {
+            task.many_classes(codes, n_outputs, n_classes, weights, Impurity::Entropy)
+        }
+        (_, Target::Classes { .. } | Target::ManyClasses { .. }) => {
             Err(Error::argument("criterion", "losses other than Gini and entropy need values, not classes"))
         }
         (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
     };
-    let tree = team.supervise(work, go_on)?;
+    let tree = team.supervise(work, go_on)?.with_outputs(target.n_outputs())?;
+    let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
     if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
 }
 
 struct Task<'a, X> {
-    x: &'a Matrix<'a, X>,
+    x: Source<'a, X>,
     rows: &'a Rows,
     rules: &'a Rules,
+    /// `None`: the best of all splits, of numbers.
+    choices: Option<&'a Choices>,
     team: &'a Team,
 }
 
 impl<X: Cell> Task<'_, X> {
+    /// Refuses what the chosen features can't do with this loss.
+    fn check_loss(&self, loss: Loss, target: Target<'_>) -> Result<()> {
+        let Some(Choices { monotonic, categories, .. }) = self.choices else { return Ok(()) };
+        let many_classes = matches!(target, Target::Classes { n_classes, .. } if n_classes > 2);
+        let many_outputs = matches!(target, Target::ManyValues { .. } | Target::ManyClasses { .. });
+        let of_order = matches!(loss, Loss::AbsoluteError | Loss::Quantile(_));
+        if monotonic.is_some() && (many_classes || many_outputs) {
+            let problem = "is not supported for more than two classes, nor for several outputs";
+            return Err(Error::argument("monotonic_cst", problem));
+        }
+        let Some(counts) = categories else { return Ok(()) };
+        if counts.iter().any(|&count| count > 0) && (many_classes || many_outputs || of_order) {
+            let problem = "the best split of categories is known only for squared error, poisson and two classes, \
+                and for one output; encode the feature as numbers (for example by one-hot columns)";
+            return Err(Error::argument("categorical_features", problem));
+        }
+        let x = self.x.values();
+        for (feature, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            let is_sound = |code: f64| code.is_nan() || (0.0..f64::from(count)).contains(&code) && code.fract() == 0.0;
+            if let Some(row) = (0..x.n_rows()).find(|&row| !is_sound(x.value(row, feature))) {
+                let problem =
+                    format!("feature {feature} has {} in row {row}, not a code below {count}", x.value(row, feature));
+                return Err(Error::argument("categorical_features", problem));
+            }
+        }
+        Ok(())
+    }
+
     fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: Report) -> Result<Tree> {
         let unit = power_of_two(&y);
         for y in &mut y {
@@ -202,8 +293,26 @@ impl<X: Cell> Task<'_, X> {
         [target, impurity]: [f64; 2],
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { x, rows, team, .. } = *self;
+        let Self { x, rows, team, choices, .. } = *self;
         let units = Units { target, impurity, weight: rows.weight_unit };
-        grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
+        match (x, choices) {
+            (Source::Dense(x), None) => grow(&Fit { x, criterion, rules, team, units }, rows, items, order),
+            _ => self.grow_in_general(criterion, &items, order.rows, units, rules),
+        }
+    }
+
+    /// With the rows in the order of the targets, where that counts.
+    fn grow_in_general<C: Criterion>(
+        &self,
+        criterion: &C,
+        items: &[C::Item],
+        order: Vec<u32>,
+        units: Units,
+        rules: &Rules,
+    ) -> Result<Tree> {
+        let Self { rows, team, choices, .. } = *self;
+        let fit = Fit { x: self.x.values(), criterion, rules, team, units };
+        let all = Params::default().all_choices(fit.x.n_columns());
+        general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)
     }
 }

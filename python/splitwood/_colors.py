@@ -1,0 +1,64 @@
+"""A colour for each node: its class and how pure it is, or how large its value."""
+
+from __future__ import annotations
+
+import colorsys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+# What is cut off, in scikit-learn too.
+GREY = "#c0c0c0"
+# The first hue is orange; others are spread evenly from there.
+_FIRST_HUE, _SATURATION, _BRIGHTNESS = 25.0 / 360.0, 0.75, 0.9
+
+
+class NodeColors:
+    """The deeper the colour, the more of a node is of one class, or the larger its value.
+
+    With several outputs: the purer it is.
+    """
+
+    def __init__(self, tree: _core.Tree) -> None:
+        self._shares: NDArray[np.float64] | None = None
+        if tree.n_outputs > 1:
+            self._numbers = -tree.impurity
+        elif tree.max_n_classes == 1:
+            self._numbers = tree.value[:, 0, 0]
+        else:
+            self._shares = tree.value[:, 0, :]
+        if self._shares is None:
+            # Halves: the difference of two large numbers may overflow.
+            self._numbers = self._numbers / 2.0
+            self._bounds = (float(self._numbers.min()), float(self._numbers.max()))
+        n_hues = 1 if self._shares is None else tree.max_n_classes
+        self._hues = [
+            np.array(colorsys.hsv_to_rgb((_FIRST_HUE + k / n_hues) % 1.0, _SATURATION, _BRIGHTNESS))
+            for k in range(n_hues)
+        ]
+
+    def of(self, node: int) -> str:
+        """The colour of a node, as ``#rrggbb``."""
+        if self._shares is None:
+            low, high = self._bounds
+            depth = (self._numbers[node] - low) / (high - low) if high > low else 0.0
+            return _over_white(self._hues[0], depth)
+        shares = self._shares[node]
+        first = int(np.argmax(shares))
+        second = float(np.max(np.delete(shares, first)))
+        depth = (shares[first] - second) / (1.0 - second) if second < 1.0 else 0.0
+        return _over_white(self._hues[first], depth)
+
+
+def ink(color: str) -> str:
+    """Black or white, whichever can be read on this colour."""
+    red, green, blue = (int(color[start : start + 2], 16) / 255.0 for start in (1, 3, 5))
+    # Luminance with a gamma of 2; black and white have the same contrast at about 0.18.
+    return "white" if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 < 0.18 else "black"
+
+
+def _over_white(rgb: NDArray[np.float64], depth: float) -> str:
+    mixed = np.rint(255.0 * (depth * rgb + (1.0 - depth))).astype(int)
+    return "#{:02x}{:02x}{:02x}".format(*mixed)

@@ -1,0 +1,176 @@
+"""A tree as an ONNX model, for runtimes without Python: identical predictions, to the last bit.
+
+The operator ``TreeEnsemble`` (``ai.onnx.ml`` 5) has one number for each leaf, in the type of ``X``. That
+number is the leaf's place among the leaves, and what the leaf predicts is looked up in tables:
+
+    X ──► TreeEnsemble ──► Cast, Squeeze ──┬──► Gather(values) ──► prediction, or probabilities
+                                 the leaf  └──► Gather(codes) ──► Gather(classes) ──► label
+
+So values and probabilities stay in float64 for rows in float32 too, and all classes share one walk.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from . import _core
+from ._arguments import Estimator, check_can_be_handed_on
+from ._estimators import DecisionTreeClassifier
+from ._float32 import float32_below
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+# The oldest that have all the operators; runtimes read old ones for ever.
+_OPSETS = {"": 17, "ai.onnx.ml": 5}
+_IR_VERSION = 10
+_BRANCH_LEQ = 0
+# What TreeEnsemble can count leaves up to in float32.
+_EXACT_IN_FLOAT32 = 1 << 24
+# onnxruntime loads 10,000 levels on a stack of 8 MB, and dies of 50,000.
+_DEEP = 5_000
+
+
+def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
+    """The model of a fitted tree; see the method `to_onnx`."""
+    tree = check_can_be_handed_on(estimator, "to_onnx")
+    cells = np.dtype(dtype)
+    if cells not in (np.float32, np.float64):
+        raise ValueError(f"dtype: must be float32 or float64, got {cells}")
+    if cells == np.float32 and tree.n_leaves > _EXACT_IN_FLOAT32:
+        raise ValueError(
+            f"dtype: {tree.n_leaves:,} leaves can't be told apart in float32; pass float64"
+        )
+    if tree.max_depth > _DEEP:
+        warnings.warn(
+            f"to_onnx: the tree is {tree.max_depth:,} levels deep; the model is valid, but runtimes that "
+            "recurse, such as onnxruntime, may crash when they load it",
+            UserWarning,
+            stacklevel=3,
+        )
+    graph = _Graph(tree, cells)
+    if isinstance(estimator, DecisionTreeClassifier):
+        outputs = [estimator.classes_] if tree.n_outputs == 1 else estimator.classes_
+        for output, classes in enumerate(outputs):
+            suffix = "" if tree.n_outputs == 1 else f"_{output}"
+            graph.add_classes(tree.value[:, output, : len(classes)], classes, suffix)
+    else:
+        graph.add_values(tree.value[:, 0, 0] if tree.n_outputs == 1 else tree.value[:, :, 0])
+    return graph.model(type(estimator).__name__)
+
+
+def _load(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("to_onnx needs onnx: pip install 'splitwood[onnx]'") from error
+
+
+class _Graph:
+    """An ONNX graph under construction, from the rows to the tensor "leaf"."""
+
+    def __init__(self, tree: _core.Tree, cells: np.dtype[Any]) -> None:
+        self._helper, self._numpy = _load("onnx.helper"), _load("onnx.numpy_helper")
+        self._nodes: list[Any] = []
+        self._tables: list[Any] = []
+        self._outputs: list[Any] = []
+        self._is_leaf = tree.children_left < 0
+        self._input = self._tensor("X", cells, [None, tree.n_features])
+        self._node(
+            "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(tree, cells)
+        )
+        # As numbers of int64, one for each row.
+        self._node("Cast", ["leaf_number"], "leaf_column", to=self._type(np.dtype(np.int64)))
+        self._table("one", np.array([1]))
+        self._node("Squeeze", ["leaf_column", "one"], "leaf")
+
+    def _walk(self, tree: _core.Tree, cells: np.dtype[Any]) -> dict[str, Any]:
+        """The attributes of TreeEnsemble. Inner nodes and leaves are numbered apart from each other."""
+        is_leaf = self._is_leaf
+        inner = np.flatnonzero(~is_leaf)
+        number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
+        left, right = tree.children_left[inner], tree.children_right[inner]
+        feature, threshold = tree.feature[inner], tree.threshold[inner]
+        missing_left = tree.missing_go_to_left[inner]
+        if len(inner) == 0:
+            # A tree that is a leaf: a split with the leaf on both sides.
+            left = right = feature = missing_left = np.zeros(1, dtype=np.int64)
+            threshold = np.zeros(1)
+        if cells == np.float32:
+            threshold = float32_below(threshold)
+        modes = np.full(len(left), _BRANCH_LEQ, dtype=np.uint8)
+        return {
+            "n_targets": 1,
+            "tree_roots": [0],
+            "nodes_modes": self._numpy.from_array(modes, "modes"),
+            "nodes_featureids": feature.tolist(),
+            "nodes_splits": self._numpy.from_array(threshold.astype(cells), "splits"),
+            "nodes_truenodeids": number[left].tolist(),
+            "nodes_falsenodeids": number[right].tolist(),
+            "nodes_trueleafs": is_leaf[left].astype(int).tolist(),
+            "nodes_falseleafs": is_leaf[right].astype(int).tolist(),
+            "nodes_missing_value_tracks_true": missing_left.tolist(),
+            "leaf_targetids": [0] * tree.n_leaves,
+            "leaf_weights": self._numpy.from_array(
+                np.arange(tree.n_leaves).astype(cells), "leaves"
+            ),
+        }
+
+    def add_values(self, values: NDArray[np.float64]) -> None:
+        """The output "prediction" of a regressor, from the values of all nodes."""
+        self._table("values", values[self._is_leaf])
+        self._node("Gather", ["values", "leaf"], "prediction")
+        shape = [None, *values.shape[1:]]
+        self._outputs.append(self._tensor("prediction", values.dtype, shape))
+
+    def add_classes(self, shares: NDArray[np.float64], classes: NDArray[Any], suffix: str) -> None:
+        """The outputs "label" and "probabilities" of a classifier, from the shares of all nodes."""
+        shares, labels = shares[self._is_leaf], _plain_labels(classes)
+        self._table(f"shares{suffix}", shares)
+        self._table(f"codes{suffix}", np.argmax(shares, axis=1).astype(np.int64))
+        self._table(f"classes{suffix}", labels)
+        self._node("Gather", [f"codes{suffix}", "leaf"], f"code{suffix}")
+        self._node("Gather", [f"classes{suffix}", f"code{suffix}"], f"label{suffix}")
+        self._node("Gather", [f"shares{suffix}", "leaf"], f"probabilities{suffix}")
+        self._outputs += [
+            self._tensor(f"label{suffix}", labels.dtype, [None]),
+            self._tensor(f"probabilities{suffix}", shares.dtype, [None, len(labels)]),
+        ]
+
+    def model(self, name: str) -> ModelProto:
+        graph = self._helper.make_graph(
+            self._nodes, name, [self._input], self._outputs, initializer=self._tables
+        )
+        return self._helper.make_model(
+            graph,
+            ir_version=_IR_VERSION,
+            opset_imports=[self._helper.make_opsetid(*opset) for opset in _OPSETS.items()],
+            producer_name="splitwood",
+            producer_version=_core.__version__,
+        )
+
+    def _node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        self._nodes.append(
+            self._helper.make_node(operator, inputs, [output], name=output, **attributes)
+        )
+
+    def _table(self, name: str, entries: NDArray[Any]) -> None:
+        self._tables.append(self._numpy.from_array(np.ascontiguousarray(entries), name))
+
+    def _tensor(self, name: str, dtype: np.dtype[Any], shape: list[int | None]) -> Any:
+        return self._helper.make_tensor_value_info(name, self._type(dtype), shape)
+
+    def _type(self, dtype: np.dtype[Any]) -> int:
+        return int(self._helper.np_dtype_to_tensor_dtype(dtype))
+
+
+def _plain_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels in a type that ONNX has."""
+    plain = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
+    # Whatever else a classifier takes is strings, which are objects here.
+    return classes.astype(plain.get(classes.dtype.kind, np.object_))

@@ -1,0 +1,221 @@
+"""A drawing of a tree with matplotlib: scikit-learn's ``plot_tree``, sized so that it can be read."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._arguments import Estimator, check_count, check_max_depth, check_tree
+from ._colors import GREY, NodeColors, ink
+from ._export import BoxText, cut_lines
+from ._labels import Labels
+from ._outline import Shown, deepest_outline, outline, positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
+# Trees of more nodes than this can't be read in one drawing; of those, no more boxes than this are drawn.
+_WHOLE, _IN_PART = 127, 63
+# Inches that a character and a line need where the figure is ours to size, and those of the least figure.
+_CHARACTER_INCHES, _LINE_INCHES = 0.085, 0.165
+_LEAST_INCHES = (6.4, 4.8)
+# Characters between boxes side by side, and lines between levels.
+_MARGIN, _BETWEEN_LEVELS = 4, 4
+# Points, where boxes leave room for it.
+_LARGEST_FONT = 11.0
+
+
+def load_pyplot(purpose: str) -> Any:
+    """matplotlib's pyplot, or an error that says how to get it."""
+    try:
+        return import_module("matplotlib.pyplot")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{purpose} needs matplotlib: pip install 'splitwood[plot]'"
+        ) from error
+
+
+def plot_tree(
+    decision_tree: Estimator,
+    *,
+    max_depth: int | None = None,
+    feature_names: ArrayLike | None = None,
+    class_names: ArrayLike | bool | None = None,
+    label: str = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Axes | None = None,
+    fontsize: int | None = None,
+    show_missing: bool | None = None,
+) -> list[Annotation]:
+    """Draw a tree. Needs matplotlib: ``pip install 'splitwood[plot]'``.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeRegressor or DecisionTreeClassifier
+        A fitted tree.
+    max_depth : int, default=None
+        Deepest level of a split that is drawn; the root is at depth 0. What is cut off is marked with the
+        number of its nodes. None means the whole tree or, if it has more than 127 nodes, the first
+        levels, so many as can be read; a line below the drawing says so.
+    feature_names : array-like of str of shape (n_features,), default=None
+        Names of the features. None means those of the data frame that was fitted or, if it had none,
+        "x[0]", "x[1]" and so on.
+    class_names : array-like of shape (n_classes,) or bool, default=None
+        Names of the classes, in the order of ``classes_``. True means the labels themselves, None that
+        classes are not named.
+    label : {"all", "root", "none"}, default="all"
+        Where numbers have names such as "samples": at all nodes, at the root, or nowhere.
+    filled : bool, default=False
+        Whether to colour nodes by their class and purity, or by their value.
+    impurity, node_ids : bool
+        Whether to show the impurity and the id of each node.
+    proportion : bool, default=False
+        Whether to show shares instead of numbers of rows.
+    rounded : bool, default=False
+        Whether boxes have round corners.
+    precision : int, default=3
+        Digits after the point. A number that they would change by more than a tenth is written with
+        significant digits instead.
+    ax : matplotlib axes, default=None
+        Where to draw; what is there is cleared. None means the current axes or, if no figure is open, a new
+        one that is large enough.
+    fontsize : int, default=None
+        Size of the text. None means the largest that lets no boxes overlap.
+    show_missing : bool, default=None
+        Whether to show to which side missing values go. None means: if they go anywhere but to the child with
+        more weight, which is where they go in nodes that had none in training.
+
+    Returns
+    -------
+    annotations : list of matplotlib annotations
+        The boxes.
+
+    See Also
+    --------
+    export_text : The rules of the tree as text.
+    export_graphviz : A graph for Graphviz, which lays out large trees.
+
+    Examples
+    --------
+    >>> from splitwood import DecisionTreeRegressor, plot_tree
+    >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+    >>> [box.get_text() for box in plot_tree(tree, impurity=False)]
+    ['x[0] <= 2.5\\nsamples = 3\\nvalue = 6.333', 'samples = 2\\nvalue = 5.0', 'samples = 1\\nvalue = 9.0']
+    """
+    estimator = check_tree(decision_tree, "plot_tree")
+    pyplot = load_pyplot("plot_tree")
+    labels = Labels(
+        estimator,
+        feature_names=feature_names,
+        unnamed="x[{}]",
+        class_names=class_names,
+        decimals=check_count("precision", precision, 0),
+        padded=False,
+        show_missing=show_missing,
+        # What stands between dollar signs would be set as a formula.
+        escape=lambda text: text.replace("$", r"\$"),
+    )
+    box = BoxText(
+        estimator, labels, label=label, impurity=impurity, node_ids=node_ids, proportion=proportion
+    )
+    tree = estimator.tree_
+    max_depth = check_max_depth(max_depth)
+    if max_depth is None and tree.node_count > _WHOLE:
+        max_depth = deepest_outline(tree, _IN_PART)
+    shown = outline(tree, max_depth)
+    texts = [cut_lines(item) if item.is_cut else box.lines(item) for item in shown]
+    widths = np.array([max(map(len, lines)) + _MARGIN for lines in texts], dtype=np.float64)
+    middles = positions(shown, widths)
+    # In characters and levels.
+    columns, levels = float((middles + widths / 2.0).max()), max(item.depth for item in shown) + 1
+    if ax is None:
+        ax = pyplot.gca() if pyplot.get_fignums() else _new_axes(pyplot, columns, levels, texts)
+    ax.clear()
+    ax.set_axis_off()
+    ax.set(xlim=(0.0, columns), ylim=(levels - 0.5, -0.5))
+    places = [(float(middle), item.depth) for middle, item in zip(middles, shown, strict=True)]
+    _draw_edges(ax, shown, places)
+    colors = NodeColors(tree) if filled else None
+    boxes = [
+        _draw_box(ax, item, place, lines, colors, rounded)
+        for item, place, lines in zip(shown, places, texts, strict=True)
+    ]
+    _fit_font(ax, boxes, widths / columns, levels, fontsize)
+    if any(item.is_cut for item in shown):
+        drawn = sum(not item.is_cut for item in shown)
+        note = f"{drawn:,} of {tree.node_count:,} nodes; the tree goes down to depth {tree.max_depth:,}"
+        ax.text(0.5, 0.0, note, transform=ax.transAxes, ha="center", va="top", style="italic")
+    return boxes
+
+
+def _new_axes(pyplot: Any, columns: float, levels: int, texts: list[list[str]]) -> Axes:
+    lines = max(map(len, texts)) + _BETWEEN_LEVELS
+    needed = (columns * _CHARACTER_INCHES, levels * lines * _LINE_INCHES)
+    size = tuple(map(max, needed, _LEAST_INCHES))
+    return pyplot.figure(figsize=size, layout="constrained").gca()
+
+
+def _draw_edges(ax: Axes, shown: list[Shown], places: list[tuple[float, int]]) -> None:
+    color = ax.spines["left"].get_edgecolor()
+    for item, (x, y) in zip(shown, places, strict=True):
+        if item.parent is None:
+            continue
+        px, py = places[item.parent]
+        ax.plot([px, x], [py, y], color=color, linewidth=0.8, zorder=1)
+        if item.parent == 0:
+            side = {"ha": "right"} if item.is_left else {"ha": "left"}
+            ax.text((px + x) / 2, (py + y) / 2, f" {item.is_left} ", va="center", **side)
+
+
+def _draw_box(
+    ax: Axes,
+    item: Shown,
+    place: tuple[float, int],
+    lines: list[str],
+    colors: NodeColors | None,
+    rounded: bool,
+) -> Annotation:
+    fill = GREY if item.is_cut else colors.of(item.node) if colors is not None else None
+    style = {
+        "boxstyle": "round" if rounded else "square",
+        "facecolor": ax.get_facecolor() if fill is None else fill,
+        "edgecolor": ax.spines["left"].get_edgecolor(),
+        "linewidth": 0.8,
+    }
+    center = {"ha": "center", "va": "center", "multialignment": "center"}
+    if fill is not None:
+        center["color"] = ink(fill)
+    return ax.annotate("\n".join(lines), place, bbox=style, zorder=2, **center)
+
+
+def _fit_font(
+    ax: Axes,
+    boxes: list[Annotation],
+    shares: NDArray[np.float64],
+    levels: int,
+    fontsize: int | None,
+) -> None:
+    """The largest font that leaves gaps between boxes, which have these shares of the width."""
+    size = fontsize
+    if size is None:
+        # Constrained layouts move the axes before anything is drawn.
+        ax.figure.canvas.figure.draw_without_rendering()
+        room = ax.get_window_extent()
+        patches = [patch for box in boxes if (patch := box.get_bbox_patch()) is not None]
+        extents = [patch.get_window_extent() for patch in patches]
+        across = min(
+            share * room.width / extent.width for share, extent in zip(shares, extents, strict=True)
+        )
+        down = room.height / levels / max(extent.height for extent in extents)
+        size = min(_LARGEST_FONT, boxes[0].get_fontsize() * min(0.95 * across, 0.75 * down))
+    for text in ax.texts:
+        text.set_fontsize(size)

@@ -1,0 +1,47 @@
+"""A tree as the dictionary that ``shap.TreeExplainer`` takes for a model: no import of shap, no rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arguments import Estimator, check_can_be_handed_on
+from ._estimators import DecisionTreeClassifier
+
+# What shap can explain as a loss, by its own names.
+_OBJECTIVES = {
+    "squared_error": "squared_error",
+    "friedman_mse": "squared_error",
+    "absolute_error": "absolute_error",
+    "gini": "binary_crossentropy",
+    "entropy": "binary_crossentropy",
+    "log_loss": "binary_crossentropy",
+}
+
+
+def to_shap(estimator: Estimator) -> dict[str, Any]:
+    """The model of a fitted tree; see the method `to_shap`."""
+    tree = check_can_be_handed_on(estimator, "to_shap")
+    is_classifier = isinstance(estimator, DecisionTreeClassifier)
+    if is_classifier and tree.n_outputs != 1:
+        raise ValueError("to_shap: shap can't explain several outputs of classes at once")
+    left, right = tree.children_left, tree.children_right
+    return {
+        "trees": [
+            {
+                "children_left": left,
+                "children_right": right,
+                "children_default": np.where(tree.missing_go_to_left, left, right),
+                "features": tree.feature,
+                "thresholds": tree.threshold,
+                "values": tree.value.reshape(tree.node_count, -1),
+                "node_sample_weight": tree.weighted_n_node_samples,
+            }
+        ],
+        # Rows are compared as they are, not in float32.
+        "input_dtype": np.float64,
+        "internal_dtype": np.float64,
+        "objective": _OBJECTIVES.get(estimator.criterion),
+        "tree_output": "probability" if is_classifier else "raw_value",
+    }

@@ -1,0 +1,117 @@
+//! Fits of several outputs.
+
+use super::Task;
+use crate::criterion::classes::{ClassSample, Classes, Impurity};
+use crate::criterion::outputs::{Output, Outputs};
+use crate::criterion::poisson::Poisson;
+use crate::criterion::quantile::{self, Quantile};
+use crate::criterion::squared::{Report, SquaredError, ValueSample};
+use crate::criterion::{Criterion, Weighted};
+use crate::data::{Cell, check_counts, power_of_two};
+use crate::error::{Error, Result};
+use crate::grow::Units;
+use crate::median::checked_level;
+use crate::params::{Loss, MedianMethod, Rules};
+use crate::tree::Tree;
+
+impl<X: Cell> Task<'_, X> {
+    pub(super) fn many_values(
+        &self,
+        y: &[f64],
+        n_outputs: usize,
+        weights: Option<&[f64]>,
+        loss: Loss,
+        method: MedianMethod,
+    ) -> Result<Tree> {
+        if loss == Loss::Poisson {
+            (0..n_outputs).try_for_each(|k| check_counts(&column(y, n_outputs, k), weights))?;
+        }
+        // One for all outputs: their losses are added up.
+        let unit = power_of_two(y);
+        let columns: Vec<Vec<f64>> =
+            (0..n_outputs).map(|k| column(y, n_outputs, k).iter().map(|y| y / unit).collect()).collect();
+        match weights {
+            None => self.grow_values(&columns, columns.clone(), unit, loss, method),
+            Some(weights) => {
+                let items = columns.iter().map(|y| self.weigh(y, weights)).collect();
+                self.grow_values::<Weighted<f64>>(&columns, items, unit, loss, method)
+            }
+        }
+    }
+
+    /// With the targets of each output, as numbers and as what columns carry.
+    fn grow_values<T: ValueSample>(
+        &self,
+        y: &[Vec<f64>],
+        items: Vec<Vec<T>>,
+        unit: f64,
+        loss: Loss,
+        method: MedianMethod,
+    ) -> Result<Tree> {
+        let report = match loss {
+            Loss::SquaredError => {
+                let outputs = items.into_iter().map(|items| (SquaredError::new(Report::Mean), items));
+                return self.grow_outputs(outputs, [unit, unit * unit], self.rules.min_gain / unit / unit);
+            }
+            Loss::Poisson => {
+                let outputs = items.into_iter().map(|items| (Poisson::new(unit), items));
+                return self.grow_outputs(outputs, [1.0; 2], self.rules.min_gain);
+            }
+            Loss::AbsoluteError => quantile::Report::AbsoluteError,
+            Loss::Quantile(_) => quantile::Report::PinballLoss,
+            Loss::Gini | Loss::Entropy => {
+                return Err(Error::argument("criterion", "Gini and entropy need classes, not values"));
+            }
+        };
+        let level = checked_level(if let Loss::Quantile(level) = loss { level } else { 0.5 })?;
+        let output = |(y, items): (&Vec<f64>, Vec<T>)| {
+            let (targets, tickets, _) = self.rank(y, &items)?;
+            Ok((Quantile::new(level, report, method, targets), tickets))
+        };
+        let outputs = y.iter().zip(items).map(output).collect::<Result<Vec<_>>>()?;
+        self.grow_outputs(outputs.into_iter(), [unit; 2], self.rules.min_gain / unit)
+    }
+
+    pub(super) fn many_classes(
+        &self,
+        codes: &[u32],
+        n_outputs: usize,
+        n_classes: usize,
+        weights: Option<&[f64]>,
+        impurity: Impurity,
+    ) -> Result<Tree> {
+        let columns = (0..n_outputs).map(|k| column(codes, n_outputs, k));
+        match weights {
+            None => self.grow_classes(columns, n_classes, impurity),
+            Some(weights) => self.grow_classes(columns.map(|codes| self.weigh(&codes, weights)), n_classes, impurity),
+        }
+    }
+
+    fn grow_classes<T: ClassSample>(
+        &self,
+        outputs: impl Iterator<Item = Vec<T>>,
+        n_classes: usize,
+        impurity: Impurity,
+    ) -> Result<Tree> {
+        let outputs = outputs.map(|items| (Classes::new(impurity, n_classes, items.len()), items));
+        self.grow_outputs(outputs, [1.0; 2], self.rules.min_gain)
+    }
+
+    fn grow_outputs<C: Criterion>(
+        &self,
+        outputs: impl Iterator<Item = (C, Vec<C::Item>)>,
+        [target, impurity]: [f64; 2],
+        min_gain: f64,
+    ) -> Result<Tree> {
+        let outputs = Outputs(outputs.map(|(criterion, items)| Output { criterion, items }).collect());
+        let rows: Vec<u32> = (0..outputs.0[0].items.len() as u32).collect();
+        let rules = Rules { min_gain, ..*self.rules };
+        let units = Units { target, impurity, weight: self.rows.weight_unit };
+        self.grow_in_general(&outputs, &rows, Vec::new(), units, &rules)
+    }
+}
+
+/// The entries of one output.
+fn column<T: Copy>(entries: &[T], n_outputs: usize, output: usize) -> Vec<T> {
+    entries.iter().skip(output).step_by(n_outputs).copied().collect()
+}

@@ -1,0 +1,111 @@
+"""Trees as ONNX models: onnxruntime gives the same numbers to the last bit."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from handover import (
+    CLASSIFIERS,
+    REGRESSORS,
+    chain,
+    fitted_classifier,
+    fitted_outputs,
+    fitted_regressor,
+    hostile_rows,
+)
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+onnx = pytest.importorskip("onnx", reason="models need onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="there is nothing to run models with")
+
+
+def run(model, X):
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    outputs = [output.name for output in session.get_outputs()]
+    return dict(zip(outputs, session.run(outputs, {"X": X}), strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("settings", REGRESSORS.values(), ids=REGRESSORS)
+def test_a_regressor_predicts_the_same(settings, dtype):
+    tree = fitted_regressor(**settings)
+    X = hostile_rows(tree, infinite=True, dtype=dtype)
+    predicted = run(tree.to_onnx(dtype), X)
+    np.testing.assert_array_equal(predicted["prediction"], tree.predict(X), strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("settings", CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_a_classifier_predicts_the_same(settings, dtype):
+    tree = fitted_classifier(**settings)
+    X = hostile_rows(tree, infinite=True, dtype=dtype)
+    predicted = run(tree.to_onnx(dtype), X)
+    np.testing.assert_array_equal(predicted["label"], tree.predict(X))
+    np.testing.assert_array_equal(predicted["probabilities"], tree.predict_proba(X), strict=True)
+
+
+def test_several_outputs_are_predicted():
+    tree = fitted_outputs()
+    X = hostile_rows(tree)
+    np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
+    tree = fitted_outputs(classes=True)
+    predicted = run(tree.to_onnx(), X)
+    for output in range(2):
+        np.testing.assert_array_equal(predicted[f"label_{output}"], tree.predict(X)[:, output])
+        proba = tree.predict_proba(X)[output]
+        np.testing.assert_array_equal(predicted[f"probabilities_{output}"], proba, strict=True)
+
+
+def test_float64_is_the_default():
+    tree = DecisionTreeRegressor().fit(1.7e9 + np.arange(100.0)[:, None], np.arange(100.0))
+    X = 1.7e9 + np.arange(-1.0, 101.0, 0.25)[:, None]
+    np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
+
+
+def test_one_row_and_no_row():
+    tree = fitted_classifier()
+    X = hostile_rows(tree, n_rows=1)
+    np.testing.assert_array_equal(run(tree.to_onnx(), X)["label"], tree.predict(X))
+    assert run(tree.to_onnx(), X[:0])["probabilities"].shape == (0, 3)
+
+
+def test_labels_keep_their_kind():
+    kinds = {bool: np.bool_, int: np.int64, float: np.float64, str: np.object_}
+    for kind, expected in kinds.items():
+        labels = [kind(0), kind(1)]
+        tree = DecisionTreeClassifier().fit([[0.0], [1.0]], labels)
+        predicted = run(tree.to_onnx(), np.array([[0.0], [1.0]]))["label"]
+        assert predicted.dtype == expected
+        assert predicted.tolist() == labels
+
+
+def test_a_deep_tree_gives_a_warning():
+    with pytest.warns(UserWarning, match="the tree is 20,000 levels deep"):
+        chain(20_000).to_onnx()
+    tree = chain(4_000)
+    X = np.arange(4_000.0)[:, None]
+    np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(ValueError, match="dtype: must be float32 or float64, got int64"):
+        fitted_regressor().to_onnx(np.int64)
+
+
+def test_without_onnx_the_error_names_the_extra():
+    code = """
+import sys
+sys.modules["onnx"] = None
+import splitwood
+try:
+    splitwood.DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]).to_onnx()
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout == "to_onnx needs onnx: pip install 'splitwood[onnx]'\n"
