@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 
 PY := $(VENV)/bin/python
-PYTHON_DIRS := python tests/python examples benches
+PYTHON_DIRS := python tests/python tests/golden examples benches
 # Folders count too: a file that was removed changes its folder.
 RUST_SOURCES := $(shell find src) $(wildcard build.rs) Cargo.toml $(wildcard Cargo.lock)
 

@@ -7,6 +7,7 @@ Settings, weights and the size of targets are judged by the core alone.
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from sklearn.utils import Bunch, check_array, check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core
+from . import _answers, _core, _storage
 from ._class_weight import ClassWeight, weigh_outputs
 from ._frames import read_frame
 from ._progress import Report, shown_progress
@@ -33,8 +34,6 @@ LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _CHECK_X = {"dtype": list(_CELL_DTYPES), "ensure_all_finite": False}
-# Class codes become labels in parts, so that their memory does not grow with the rows: 256 kB.
-_CODES_AT_A_TIME = 1 << 15
 
 
 RandomState = int | np.random.RandomState | None
@@ -322,6 +321,55 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, for `splitwood.load`.
+
+        The file holds the tree, the parameters, the labels of classes and the names of features, in
+        splitwood's own format: small, checksummed, and safe to load from strangers, which a pickle is not.
+        It is there as a whole or not at all: it is written under another name and then takes its place.
+
+        A parameter that is not data, such as a callable `leaf_value`, is not stored; the leaves hold its
+        values. After loading it is a string that says so, which `fit` refuses. An estimator of a class that
+        is derived from this one comes back as this one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, splitwood
+        >>> tree = splitwood.DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.splitwood"
+        >>> tree.save(path)
+        >>> splitwood.load(path).predict([[0.0], [4.0]])
+        array([5., 9.])
+        """
+        check_is_fitted(self)
+        _storage.save(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fitted estimator as lists, numbers and strings, for JSON and `splitwood.from_dict`.
+
+        Floats keep every bit. See `save` for what is not stored; for large trees, a file is smaller, faster
+        and checksummed.
+
+        Returns
+        -------
+        data : dict
+            For ``json.dumps(data, allow_nan=False)``. docs/model-format.md has the keys.
+
+        Examples
+        --------
+        >>> import splitwood
+        >>> tree = splitwood.DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> tree.to_dict()["tree"]["threshold"]
+        [2.5, -2.0, -2.0]
+        """
+        check_is_fitted(self)
+        return _storage.to_dict(self)
 
     def to_sklearn(self, X: ArrayLike | None = None) -> Any:
         """Make a genuine tree of scikit-learn with the same predictions.
@@ -612,8 +660,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         >>> tree.predict([[0.0], [2.0], [4.0]])
         array([5., 5., 9.])
         """
-        values = self._values(X)
-        return values[:, 0] if self.n_outputs_ == 1 else values
+        return _answers.numbers(self._values(X))
 
 
 class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
@@ -742,23 +789,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         """
         rows = self._rows(X)
         if self.n_outputs_ > 1 or is_sparse(rows):
-            return self._likeliest(self.predict_proba(X))
-        labels: NDArray[Any] = np.empty(len(rows), self.classes_.dtype)
-        for start in range(0, len(rows), _CODES_AT_A_TIME):
-            part = slice(start, start + _CODES_AT_A_TIME)
-            # mode="raise" would copy `out`.
-            self.classes_.take(
-                self.tree_.predict_class(rows[part], self.n_jobs), out=labels[part], mode="clip"
-            )
-        return labels
-
-    def _likeliest(self, proba: Any) -> NDArray[Any]:
-        """The labels with the largest shares."""
-        if self.n_outputs_ == 1:
-            labels: NDArray[Any] = self.classes_.take(proba.argmax(axis=1))
-            return labels
-        each = zip(self.classes_, proba, strict=True)
-        return np.stack([classes.take(shares.argmax(axis=1)) for classes, shares in each], axis=1)
+            return _answers.likeliest(self.classes_, self.predict_proba(X))
+        return _answers.labels(self.tree_, self.classes_, rows, self.n_jobs)
 
     def predict_proba(self, X: ArrayLike) -> Any:
         """Predict the share of each class.
@@ -783,15 +815,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        values = self._values(X)
-        if self.n_outputs_ == 1:
-            return values
-        # As many columns for each output as the one with most classes needs.
-        outputs = np.split(values, self.n_outputs_, axis=1)
-        return [
-            output[:, :n_classes]
-            for output, n_classes in zip(outputs, self.n_classes_, strict=True)
-        ]
+        return _answers.shares(self._values(X), self.n_classes_)
 
     def predict_log_proba(self, X: ArrayLike) -> Any:
         """Predict the logarithm of each class's share.
@@ -813,11 +837,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict_log_proba([[0.0]])
         array([[  0., -inf]])
         """
-        proba = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            if self.n_outputs_ == 1:
-                return np.log(proba, out=proba)
-            return [np.log(shares) for shares in proba]
+        return _answers.logarithm(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use super::arrays::{Cells, Entries, Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
@@ -229,7 +229,21 @@ impl PyTree {
         )
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    /// The bytes of the model file, so that a pickle is checked like one.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let tree = &slf.get().0;
+        let bytes = without_interpreter(slf.py(), |_| tree.check_all().map(|_| tree.to_bytes()))?;
+        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    }
+
+    /// Rebuild a pickled tree; everything is checked first.
+    #[staticmethod]
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        without_interpreter(py, |_| Tree::from_bytes(bytes)).map(Self)
+    }
+
+    /// Everything there is, part by part, for ``_from_state``.
+    fn _state<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let tree = slf.get();
         let weight = tree.0.statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight));
@@ -247,12 +261,12 @@ impl PyTree {
             tree.0.n_outputs(),
             tree.0.categories.as_ref().map(|categories| (categories.counts.clone(), categories.sets.words.clone())),
         );
-        Ok((slf.get_type().getattr("_from_state")?, state.into_pyobject(py)?))
+        state.into_pyobject(py)
     }
 
-    /// Rebuild a pickled tree; everything is checked first.
+    /// Rebuild a tree from its arrays; everything is checked first.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The state, part by part, as `__reduce__` gives it.
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // Part by part, as `_state` gives them.
     fn _from_state(
         n_features: usize,
         n_values: usize,

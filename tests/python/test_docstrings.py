@@ -9,8 +9,10 @@ import splitwood._estimators
 import splitwood._graphviz
 import splitwood._growth
 import splitwood._median
+import splitwood._model
 import splitwood._plot
 import splitwood._sklearn_bridge
+import splitwood._storage
 import splitwood._text
 
 MODULES = [
@@ -19,8 +21,10 @@ MODULES = [
     splitwood._graphviz,
     splitwood._growth,
     splitwood._median,
+    splitwood._model,
     splitwood._plot,
     splitwood._sklearn_bridge,
+    splitwood._storage,
     splitwood._text,
 ]
 
