@@ -17,9 +17,6 @@ use crate::steps::Steps;
 /// Nodes up to this size look at all features before they sweep any.
 const SMALL: usize = 64;
 
-/// Units of the grid that the rounding of a target itself may count for: 2^-30 of the node's range.
-const MOST_ROUNDING: f64 = (1 << 20) as f64;
-
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
@@ -299,13 +296,11 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         Location::Quantile(self.level)
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight. And each is a rounded number to begin with: medians tie
-    /// often, and what ties must go on to do so when all targets are scaled.
+    /// Each target was rounded to a unit of its grid, and so was each weight. That each is a rounded number to begin with does not count:
+    /// an offset, which rounds them more, must not change the tree.
     fn noise(&self, node: &Node) -> f64 {
         let a_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
-        let largest = node.lowest.abs().max(node.highest.abs());
-        let own_rounding = (largest * f64::EPSILON / node.values.unit).min(MOST_ROUNDING);
-        node.rows as f64 * a_row * (1.0 + own_rounding)
+        node.rows as f64 * a_row
     }
 
     fn loss_decrease(&self, node: &Node, gain: f64) -> f64 {

@@ -108,12 +108,7 @@ impl Definition {
             // A row's distance is rounded with its target and with its weight: 2^51 units of the grids, of which the heaviest row
             // and the range have 2^50 each at least. Both gains of a comparison are sums of such, and gains that differ
             // by 2^52 units a row are ties.
-            // For more, up to 2^20 times that, where the targets' own rounding is more.
-            Self::AbsoluteError | Self::Quantile { .. } => {
-                let highest = lowest(rows) + range(rows);
-                let own_rounding = (lowest(rows).abs().max(highest.abs()) / range(rows)).min(2f64.powi(20));
-                most * range(rows) * 2f64.powi(-47) * (1.0 + own_rounding)
-            }
+            Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-47),
             // The derivative is a logarithm of a ratio of means, up to 50 bits.
             Self::Poisson => most * range(rows) * 2f64.powi(-44),
             Self::Gini => most * 2f64.powi(-47),
