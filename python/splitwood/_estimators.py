@@ -78,7 +78,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _settings(self, progress: Report | None) -> dict[str, Any]:
+    def _settings(self, progress: Report | None = None) -> dict[str, Any]:
         """The constructor's parameters, as the core takes them."""
         return {
             "criterion": self.criterion,

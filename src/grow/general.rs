@@ -394,9 +394,10 @@ impl<C: Criterion> Grower<'_, C> {
         feature: usize,
         steps: &P,
         value: impl Fn(usize) -> f64,
-        contest: &mut impl Contest,
+        mut contest: &mut dyn Contest,
         sweep: &mut C::Scratch,
     ) {
+        let contest = &mut contest;
         let Fit { criterion, rules, .. } = *self.fit;
         if self.choices.splitter == Splitter::Best {
             let feature = Feature { steps, value, has_missing: true };
@@ -414,12 +415,8 @@ impl<C: Criterion> Grower<'_, C> {
             min_weight: rules.min_weight_leaf,
             missing_left: drawn.missing_left,
         };
-        if drawn.missing_left {
-            let steps = Turned { steps, n_last: drawn.n_missing };
-            criterion.sweep(&open.node, table, &steps, &cuts, contest, sweep);
-        } else {
-            criterion.sweep(&open.node, table, steps, &cuts, contest, sweep);
-        }
+        let n_last = if drawn.missing_left { drawn.n_missing } else { 0 };
+        criterion.sweep(&open.node, table, &Turned { steps, n_last }, &cuts, contest, sweep);
     }
 
     /// Notes on which side each row of the node is; returns the division of the winner's order, and the threshold.
