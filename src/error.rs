@@ -15,6 +15,11 @@ pub enum Error {
     },
     /// The caller asked the work to stop.
     Interrupted,
+    /// The work needs more memory than there is.
+    Memory {
+        /// About how much it needs.
+        bytes: usize,
+    },
 }
 
 impl Error {
@@ -28,6 +33,7 @@ impl fmt::Display for Error {
         match self {
             Self::Argument { name, problem } => write!(f, "{name}: {problem}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Memory { bytes } => write!(f, "cannot allocate the {bytes} bytes that this needs"),
         }
     }
 }

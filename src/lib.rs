@@ -47,6 +47,7 @@ mod grow;
 mod leaf_value;
 #[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
 pub mod median;
+mod memory;
 #[cfg(test)]
 mod naive;
 mod params;

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
@@ -12,6 +12,7 @@ impl From<Error> for PyErr {
         match error {
             Error::Argument { .. } => PyValueError::new_err(error.to_string()),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Memory { .. } => PyMemoryError::new_err(error.to_string()),
         }
     }
 }
