@@ -1,7 +1,8 @@
 """Load: many threads fit and predict on shared models for a while, and every result is checked.
 
-Run with ``make soak``. Each thread picks what to do at random: predict with a shared model, fit a model of its own, fit a
-shared one again (to the same rows, so that others who predict with it meanwhile must see no difference), or pickle one.
+Run with ``make soak``. Each thread picks what to do at random: predict with a shared model, fit a model of
+its own, fit a shared one again (to the same rows, so that others who predict with it meanwhile must see no
+difference), or pickle one.
 """
 
 from __future__ import annotations
@@ -45,8 +46,13 @@ class Soak:
         rng = np.random.default_rng(0)
         self.X = rng.normal(size=(N_ROWS, 6))
         y = self.X[:, 0] + np.sin(self.X[:, 1]) + 0.3 * rng.normal(size=N_ROWS)
-        self.targets = {DecisionTreeRegressor: y, DecisionTreeClassifier: np.digitize(y, [-1, 0, 1])}
-        self.models = [kind(**settings).fit(self.X, self.targets[kind]) for kind, settings in SETTINGS]
+        self.targets = {
+            DecisionTreeRegressor: y,
+            DecisionTreeClassifier: np.digitize(y, [-1, 0, 1]),
+        }
+        self.models = [
+            kind(**settings).fit(self.X, self.targets[kind]) for kind, settings in SETTINGS
+        ]
         self.expected = [model.predict(self.X) for model in self.models]
         self.trees = [pickle.dumps(model.tree_) for model in self.models]
         self.done: Counter[str] = Counter()
@@ -87,7 +93,9 @@ class Soak:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--threads", type=int, default=16)
     arguments = parser.parse_args()
@@ -96,7 +104,9 @@ def main() -> int:
     before = resident_megabytes()
     start = time.monotonic()
     until = start + arguments.seconds
-    threads = [threading.Thread(target=soak.work, args=(k, until)) for k in range(arguments.threads)]
+    threads = [
+        threading.Thread(target=soak.work, args=(k, until)) for k in range(arguments.threads)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

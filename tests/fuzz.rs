@@ -1,5 +1,5 @@
 //! Wild input: cells, targets, weights and settings of every kind, sound or not. A fit is refused by name, or gives a tree that holds
-//! together. `FUZZ_CASES` tries more than the default; with another `PROPTEST_RNG_SEED`, others.
+//! together. `FUZZ_TIMES` tries so many times as many cases; with another `PROPTEST_RNG_SEED`, others.
 
 mod common;
 
@@ -232,7 +232,8 @@ fn check_outcome(problem: &Problem, outcome: &Result<Tree, Error>) -> TestCaseRe
 }
 
 fn n_cases(usual: u32) -> u32 {
-    std::env::var("FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+    let times = std::env::var("FUZZ_TIMES").ok().and_then(|times| times.parse().ok());
+    usual.saturating_mul(times.unwrap_or(1))
 }
 
 proptest! {

@@ -13,7 +13,9 @@ import pytest
 WATCHDOG_SECONDS = 300
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc of Linux")
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither fork nor SIGINT to send")
+POSIX = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has neither fork nor SIGINT to send"
+)
 
 
 def run_script(*parts, **environment):

@@ -60,7 +60,9 @@ def test_case_32_fits_and_predictions_that_need_too_much_raise_memory_error():
 
 
 @LINUX
-@pytest.mark.parametrize("settings", ["", "criterion='absolute_error'", "max_features=3", "n_jobs=1"])
+@pytest.mark.parametrize(
+    "settings", ["", "criterion='absolute_error'", "max_features=3", "n_jobs=1"]
+)
 def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
     """Whatever the limit is, the process lives: an allocation that fails halfway would end it."""
     outcomes = run_script(
@@ -93,7 +95,8 @@ def test_case_32_more_than_2_to_the_31_cells_are_predicted_right():
 
 @LINUX
 @pytest.mark.parametrize(
-    "settings", ["", "criterion='absolute_error'", "max_features=2, random_state=0, max_leaf_nodes=50"]
+    "settings",
+    ["", "criterion='absolute_error'", "max_features=2, random_state=0, max_leaf_nodes=50"],
 )
 def test_fitting_a_thousand_times_keeps_no_memory(settings):
     kilobytes = run_script(f"""

@@ -1,4 +1,4 @@
-"""Processes that fork, workers of others, CPUs that may not be used: fits complete, with no more threads than that."""
+"""Processes that fork, workers of others, CPUs that may not be used: fits complete, with few threads."""
 
 import os
 
