@@ -31,6 +31,11 @@ pub enum Error {
     },
     /// The caller asked the work to stop.
     Interrupted,
+    /// The work needs more memory than there is.
+    Memory {
+        /// About how much it needs.
+        bytes: usize,
+    },
 }
 
 impl Error {
@@ -67,6 +72,7 @@ impl fmt::Display for Error {
             Self::Model { problem } => write!(f, "model: {problem}"),
             Self::File { path, problem, .. } => write!(f, "{}: {problem}", path.display()),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Memory { bytes } => write!(f, "cannot allocate the {bytes} bytes that this needs"),
         }
     }
 }

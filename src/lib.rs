@@ -48,6 +48,7 @@ mod grow;
 mod leaf_value;
 #[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
 pub mod median;
+mod memory;
 mod model;
 #[cfg(test)]
 mod naive;

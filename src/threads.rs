@@ -23,6 +23,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
 #[must_use]
 pub fn available_threads() -> usize {
+    #[cfg(test)]
+    if let Some(cpus) = tests::CPUS.get() {
+        return cpus;
+    }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
         .into_iter()
@@ -179,8 +183,15 @@ impl Team {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// The number of CPUs that the tests of this thread work with, if not the machine's.
+        pub static CPUS: Cell<Option<usize>> = const { Cell::new(None) };
+    }
 
     #[test]
     fn jobs_follow_joblib() {
@@ -206,13 +217,30 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
+    fn case_37_a_panic_reaches_the_caller_and_the_pool_goes_on() {
         let team = Team::new(None, 1, usize::MAX).unwrap();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             team.supervise(|| panic!("on purpose"), |_| true);
         }));
         assert!(panicked.is_err());
         assert_eq!(team.supervise(|| 7, |_| true), 7);
+    }
+
+    #[test]
+    fn case_37_a_panic_of_one_worker_reaches_the_caller_and_the_pool_goes_on() {
+        CPUS.set(Some(3));
+        let team = Team::new(None, 1, usize::MAX).unwrap();
+        let share_out = |bad: usize| {
+            let mut items: Vec<usize> = (0..100).collect();
+            team.supervise(
+                || team.each(&mut items, &mut [(); 3], |(), item| assert!(*item != bad, "on purpose")),
+                |_| true,
+            );
+        };
+        for bad in [0, 50, 99] {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| share_out(bad))).is_err());
+            share_out(usize::MAX);
+        }
     }
 
     #[test]

@@ -140,9 +140,9 @@ fn set_leaf_values(
         returned_number(&value)
     };
     let leaves = || {
-        with_source!(x, |x| without_interpreter(py, |_| tree.apply(x, n_jobs)), |x| without_interpreter(py, |_| Ok(
-            tree.apply_values(x)
-        )))
+        with_source!(x, |x| without_interpreter(py, |go_on| tree.apply_while(x, n_jobs, go_on)), |x| {
+            without_interpreter(py, |_| Ok(tree.apply_values(x)))
+        })
     };
     let tree = match leaf_value {
         LeafSetting::Own => tree,

@@ -20,8 +20,12 @@ pub(super) struct PyTree(pub Tree);
 
 impl PyTree {
     /// An array with an entry for each node.
-    fn per_node<'py, T: numpy::Element>(&self, py: Python<'py>, entry: impl Fn(usize) -> T) -> Bound<'py, PyArray1<T>> {
-        (0..self.0.node_count()).map(entry).collect::<Vec<T>>().into_pyarray(py)
+    fn per_node<'py, T: numpy::Element + Copy>(
+        &self,
+        py: Python<'py>,
+        entry: impl Fn(usize) -> T,
+    ) -> Bound<'py, PyArray1<T>> {
+        numbers(py, &(0..self.0.node_count()).map(entry).collect::<Vec<T>>())
     }
 }
 
@@ -40,7 +44,7 @@ impl PyTree {
 
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        vec![self.max_n_classes() as i64; self.0.n_outputs()].into_pyarray(py)
+        numbers(py, &vec![self.max_n_classes() as i64; self.0.n_outputs()])
     }
 
     #[getter]
@@ -183,14 +187,14 @@ impl PyTree {
         let leaves = match &X.cells {
             Cells::Narrow(cells) => {
                 let cells = vector(cells);
-                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+                without_interpreter(py, |go_on| self.0.apply_sparse_while(&starts, &columns, &cells, go_on))
             }
             Cells::Wide(cells) => {
                 let cells = vector(cells);
-                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+                without_interpreter(py, |go_on| self.0.apply_sparse_while(&starts, &columns, &cells, go_on))
             }
         }?;
-        Ok(leaves.into_pyarray(py))
+        Ok(numbers(py, &leaves))
     }
 
     /// Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix.
@@ -201,7 +205,7 @@ impl PyTree {
         X: Table<'py>,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
         with_matrix!(X, |x| {
-            let (starts, nodes) = without_interpreter(py, |_| self.0.decision_path(x))?;
+            let (starts, nodes) = without_interpreter(py, |go_on| self.0.decision_path_while(x, go_on))?;
             Ok((starts.into_pyarray(py), nodes.into_pyarray(py)))
         })
     }
@@ -209,14 +213,14 @@ impl PyTree {
     /// Total loss removed by the splits on each feature, scaled to a sum of one by default.
     #[pyo3(signature = (normalize=true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
-        self.0.feature_importances(normalize).into_pyarray(py)
+        numbers(py, &self.0.feature_importances(normalize))
     }
 
     /// Prices of a leaf at which pruning makes smaller trees, and their losses.
     #[allow(clippy::type_complexity)] // A pair of arrays.
     fn pruning_path<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let path = without_interpreter(py, |_| Ok(self.0.pruning_path()))?;
-        Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
+        Ok((numbers(py, &path.ccp_alphas), numbers(py, &path.impurities)))
     }
 
     fn __repr__(&self) -> String {
@@ -296,6 +300,12 @@ impl PyTree {
         })?;
         Ok(Self(tree.with_outputs(n_outputs)?))
     }
+}
+
+/// An array in numpy's own memory: of arrays in memory of others numpy refuses some things, for example to make a view writable again,
+/// which scipy does to those that it is indexed with.
+fn numbers<'py, T: numpy::Element + Copy>(py: Python<'py>, numbers: &[T]) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_slice(py, numbers)
 }
 
 fn jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
