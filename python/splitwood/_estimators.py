@@ -11,7 +11,8 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Number
+from math import isqrt
+from numbers import Integral, Number, Real
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     tree_: _core.Tree
     n_features_in_: int
+    max_features_: int
 
     def __init__(
         self,
@@ -100,9 +102,15 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     def _seed(self) -> int:
         """What random choices follow from. Where nothing is chosen, the random state is left alone."""
-        if isinstance(self.splitter, str) and self.splitter == "best" and self.max_features is None:
-            return 0
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        draws_features = self.max_features_ < self.n_features_in_
+        draws_thresholds = not (isinstance(self.splitter, str) and self.splitter == "best")
+        seed = self.random_state
+        if draws_features or draws_thresholds:
+            return int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        # To seed a generator for nothing would take longer than to fit few rows.
+        if not (isinstance(seed, Integral) and 0 <= seed < 2**32):
+            check_random_state(seed)
+        return 0
 
     @abstractmethod
     def _grow(
@@ -152,6 +160,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = targets[:, 0]
         twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
+        twin.max_features_ = _features_at_a_time(self.max_features, twin.n_features_in_)
         weights = _as_weights(sample_weight, len(targets))
         source = sparse_columns(rows) if is_sparse(rows) else _aligned(rows)
         with shown_progress(self.verbose, len(targets)) as progress:
@@ -556,6 +565,8 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         Names of the features, if ``fit`` saw a data frame whose column names are all strings.
     n_outputs_ : int
         Number of targets.
+    max_features_ : int
+        Number of features that were looked at for each split.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the impurity that all splits remove.
 
@@ -686,7 +697,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         The class labels, sorted; of several outputs a list of them.
     n_classes_ : int or ndarray of int
         Number of classes; of several outputs an array.
-    tree_, n_features_in_, feature_names_in_, n_outputs_, feature_importances_
+    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
         As in `DecisionTreeRegressor`.
 
     See Also
@@ -906,16 +917,30 @@ def _as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
     return np.require(y, np.float64, ["C", "A"])
 
 
+def _features_at_a_time(max_features: Any, n_features: int) -> int:
+    """How many features are looked at for each split. What is no such number, the core refuses."""
+    match max_features:
+        case "sqrt":
+            return max(1, isqrt(n_features))
+        case "log2":
+            return max(1, n_features.bit_length() - 1)
+        case Integral():
+            return int(max_features)
+        case Real() if 0.0 < float(max_features) <= 1.0:
+            return max(1, int(float(max_features) * n_features))
+    return n_features
+
+
 def _as_signs(monotonic_cst: ArrayLike | None) -> list[int] | None:
-    """A sign for each feature. The core judges how many there are, and which."""
+    """A sign for each feature. The core judges how many there are."""
     if monotonic_cst is None:
         return None
     signs = np.asarray(monotonic_cst)
-    if signs.dtype.kind not in "iuf" or signs.ndim != 1 or not np.array_equal(signs, signs // 1):
+    if signs.ndim != 1 or not np.isin(signs, (-1, 0, 1)).all():
         raise ValueError(
             f"monotonic_cst: must be a sequence of -1, 0 or 1 for each feature, got {monotonic_cst!r}"
         )
-    return [int(sign) for sign in signs.clip(-2, 2)]
+    return [int(sign) for sign in signs]
 
 
 def _as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:

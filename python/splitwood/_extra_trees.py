@@ -23,7 +23,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Attributes
     ----------
-    tree_, n_features_in_, feature_names_in_, n_outputs_, feature_importances_
+    tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
         As in `DecisionTreeRegressor`.
 
     See Also
@@ -94,7 +94,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
     Attributes
     ----------
-    classes_, n_classes_, tree_, n_features_in_, feature_names_in_, n_outputs_, feature_importances_
+    classes_, n_classes_, tree_, n_features_in_, feature_names_in_, n_outputs_, max_features_
+    feature_importances_
         As in `DecisionTreeClassifier`.
 
     See Also

@@ -1,78 +1,24 @@
-"""The same trees as scikit-learn's, wherever scikit-learn is right and no tie leaves a choice.
-
-scikit-learn casts X to float32, so all data here is float32. It settles ties by a random permutation of the
-features; nodes of few rows tie often, because two features that order a handful of rows alike cut
-them alike. So structures are compared where nodes keep some rows; elsewhere, losses are compared.
-"""
+"""The same trees as scikit-learn's, wherever scikit-learn is right and no tie leaves a choice."""
 
 import numpy as np
 import pytest
 import sklearn
-import sklearn.tree
-from sklearn import datasets
 from sklearn.utils.fixes import parse_version
 
 import splitwood
+from peers import (
+    CLASS_SETS,
+    CLASSIFIERS,
+    LOADERS,
+    REGRESSORS,
+    assert_same_structure,
+    both,
+    friedman,
+    load,
+    random_weights,
+    three_classes,
+)
 from trees import STATISTICS, leaf_loss, rows_by_node
-
-REGRESSORS = (splitwood.DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)
-CLASSIFIERS = (splitwood.DecisionTreeClassifier, sklearn.tree.DecisionTreeClassifier)
-
-LOADERS = {
-    "diabetes": datasets.load_diabetes,
-    "breast_cancer": datasets.load_breast_cancer,
-    "iris": datasets.load_iris,
-    "wine": datasets.load_wine,
-    "digits": datasets.load_digits,
-}
-CLASS_SETS = ["breast_cancer", "iris", "wine", "digits"]
-
-
-def load(name):
-    X, y = LOADERS[name](return_X_y=True)
-    return X.astype(np.float32), y
-
-
-def friedman(n=600):
-    X, y = datasets.make_friedman1(n, n_features=6, noise=1.0, random_state=0)
-    return X.astype(np.float32), y
-
-
-def three_classes(n=600):
-    X, y = datasets.make_classification(
-        n, n_features=6, n_informative=4, n_classes=3, flip_y=0.1, random_state=0
-    )
-    return X.astype(np.float32), y
-
-
-def random_weights(n, low, high):
-    """Multiples of 2**-10: their sums are exact, so that scikit-learn sees that a pure node is pure."""
-    return np.random.default_rng(1).integers(int(1024 * low), int(1024 * high), n) / 1024
-
-
-def both(kinds, X, y, sample_weight=None, **settings):
-    """Fits of splitwood and of scikit-learn with the same settings."""
-    ours, theirs = kinds
-    return (
-        ours(**settings).fit(X, y, sample_weight),
-        theirs(random_state=0, **settings).fit(X, y, sample_weight),
-    )
-
-
-def assert_same_structure(actual, expected):
-    """Nodes, splits and statistics agree; statistics up to rounding.
-
-    Not the direction of missing values, which scikit-learn chooses by the number of rows where a node has
-    none to learn from, and splitwood by their weight.
-    """
-    a, e = actual.tree_, expected.tree_
-    for name in ("children_left", "children_right", "feature", "threshold"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(e, name), err_msg=name, strict=True)
-    for name in STATISTICS:
-        np.testing.assert_allclose(
-            getattr(a, name), getattr(e, name), rtol=1e-7, atol=1e-9, err_msg=name
-        )
-
 
 # Settings under which every node keeps enough rows that no two features cut it alike.
 LARGE_NODES = {"min_samples_split": 40, "min_samples_leaf": 5}
