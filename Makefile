@@ -5,9 +5,11 @@ CARGO ?= cargo
 VENV ?= .venv
 PYTEST_ARGS ?=
 COMPARE_ARGS ?=
+FUZZ_TIMES ?= 50
+SOAK_ARGS ?=
 
 PY := $(VENV)/bin/python
-PYTHON_DIRS := python tests/python examples benches
+PYTHON_DIRS := python tests/python tests/golden examples benches
 # Folders count too: a file that was removed changes its folder.
 RUST_SOURCES := $(shell find src) $(wildcard build.rs) Cargo.toml $(wildcard Cargo.lock)
 
@@ -19,7 +21,8 @@ WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build demo test test-rust test-python explore lint format bench compare-fit compare-predict wheel clean
+.PHONY: help build demo test test-rust test-python explore fuzz valgrind lint format bench compare-fit compare-predict soak \
+    wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +68,16 @@ explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, 
 	$(CARGO) test --quiet --tests
 	HYPOTHESIS_PROFILE=explore $(PY) -m pytest $(PYTEST_ARGS)
 
+# Cases are others each time; what fails prints how to try it again.
+fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests
+	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --test fuzz
+	FUZZ_TIMES=$(FUZZ_TIMES) HYPOTHESIS_PROFILE=explore $(PY) -m pytest tests/python/test_wild.py $(PYTEST_ARGS)
+
+# The unit tests whose code has unsafe blocks, with fewer random cases: valgrind takes some fifty times as long.
+valgrind: ## memcheck over the tests of the unsafe kernels
+	PROPTEST_RNG_SEED=1 PROPTEST_CASES=8 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
+	    $(CARGO) test --quiet --lib -- --test-threads=1 predict:: threads::
+
 lint: $(VENV)/installed $(VENV)/requirements-lint.txt ## rustfmt, clippy, ruff, mypy, stubtest
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
@@ -89,6 +102,9 @@ compare-fit: $(VENV)/installed $(VENV)/requirements-bench.txt ## fit times besid
 
 compare-predict: $(VENV)/installed $(VENV)/requirements-bench.txt ## prediction times beside the peers', and a picture of the obvious ways
 	$(PY) benches/compare_predict.py --picture docs/prediction-ways.png $(COMPARE_ARGS)
+
+soak: $(VENV)/installed ## 16 threads that fit and predict on shared models for a minute, every result checked
+	$(PY) benches/soak.py $(SOAK_ARGS)
 
 # ---- ship ------------------------------------------------------------------------------------------------------------
 

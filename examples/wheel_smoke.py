@@ -1,10 +1,11 @@
-"""Try an installed splitwood: import it from where it was installed, fit, predict, pickle.
+"""Try an installed splitwood: import it from where it was installed, fit, predict, pickle, save.
 
 `make wheel` runs this in an environment that holds the wheel and nothing else of the project.
 """
 
 import pickle
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,11 +26,15 @@ def check_origin() -> None:
 
 
 def check_tree(tree: object, X: np.ndarray, y: np.ndarray) -> None:
-    """An unlimited tree learns distinct rows by heart, and a pickled one says the same."""
+    """An unlimited tree learns distinct rows by heart, and a pickled or saved one says the same."""
     tree.fit(X, y)
     predicted = tree.predict(X)
     np.testing.assert_allclose(predicted, y, rtol=1e-12)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), predicted)
+    with tempfile.TemporaryDirectory() as folder:
+        tree.save(Path(folder) / "tree.splitwood")
+        loaded = splitwood.load(Path(folder) / "tree.splitwood")
+    np.testing.assert_array_equal(loaded.predict(X), predicted)
 
 
 def main() -> None:

@@ -1,8 +1,10 @@
 //! Everything the core can refuse.
 
 use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Why a fit or a prediction was refused.
+/// Why a fit, a prediction or a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,13 +15,53 @@ pub enum Error {
         /// What was wrong and what would be right.
         problem: String,
     },
+    /// These bytes are no model, or a damaged one, or one that this version can't read.
+    Model {
+        /// What was found.
+        problem: String,
+    },
+    /// The operating system could not read or write a file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's number for what went wrong, if it has one.
+        code: Option<i32>,
+        /// The system's words for it.
+        problem: String,
+    },
     /// The caller asked the work to stop.
     Interrupted,
+    /// The work needs more memory than there is.
+    Memory {
+        /// About how much it needs.
+        bytes: usize,
+    },
 }
 
 impl Error {
     pub(crate) fn argument(name: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { name, problem: problem.into() }
+    }
+
+    pub(crate) fn model(problem: impl Into<String>) -> Self {
+        Self::Model { problem: problem.into() }
+    }
+
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        let (code, mut problem) = (error.raw_os_error(), error.to_string());
+        if let Some(end) = problem.find(" (os error ") {
+            problem.truncate(end);
+        }
+        Self::File { path: path.to_owned(), code, problem }
+    }
+
+    /// Says which file a problem is with.
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        match self {
+            Self::Model { problem } => Self::model(format!("{}: {problem}", path.display())),
+            Self::File { code, problem, .. } => Self::File { path: path.to_owned(), code, problem },
+            other => other,
+        }
     }
 }
 
@@ -27,7 +69,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Argument { name, problem } => write!(f, "{name}: {problem}"),
+            Self::Model { problem } => write!(f, "model: {problem}"),
+            Self::File { path, problem, .. } => write!(f, "{}: {problem}", path.display()),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Memory { bytes } => write!(f, "cannot allocate the {bytes} bytes that this needs"),
         }
     }
 }

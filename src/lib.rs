@@ -11,11 +11,12 @@
 //!     ▼
 //!   search ──► scan         one feature's range → its best cut; features in parallel; incumbent shared
 //!                │
-//!            criterion      squared error, Gini, entropy: knows targets, never features
+//!            criterion      squared error, quantiles, Gini, entropy: knows targets, never features
 //!     ▼
 //!   tree ──► predict        an arena in depth-first order, and the walk down
-//!     ├────► prune          the smaller trees that cost less
-//!     └────► leaf_value     other values for the leaves
+//!     ├────► prune          the smaller trees that cost less; best_first, those with few leaves
+//!     ├────► leaf_value     other values for the leaves
+//!     └────► model          files, written whole and believed only when checked
 //! ```
 //!
 //! # Example
@@ -47,6 +48,8 @@ mod grow;
 mod leaf_value;
 #[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
 pub mod median;
+mod memory;
+mod model;
 #[cfg(test)]
 mod naive;
 mod params;
@@ -69,6 +72,7 @@ pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
+pub use model::{Label, Labels, Model, Task};
 pub use params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 pub use prune::PruningPath;
 pub use sparse::SparseColumns;

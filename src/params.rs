@@ -150,6 +150,13 @@ pub(crate) struct Choices {
 }
 
 impl Rules {
+    /// The most nodes that a tree of so many rows can have, below a root at this depth.
+    pub fn max_nodes(&self, n_rows: usize, depth: u32) -> usize {
+        let by_rows = 2 * (n_rows / self.min_rows_leaf).max(1) - 1;
+        let levels = self.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
+        by_rows.min((1 << levels) - 1)
+    }
+
     /// True if a cut needs no more than enough rows on both sides: neither weight nor gain can forbid it.
     pub fn count_rows_alone(&self) -> bool {
         self.min_weight_leaf == 0.0 && self.min_gain == 0.0

@@ -190,7 +190,7 @@ mod tests {
         let x = Matrix::from_rows(cells, cells.len() / n_columns, n_columns).unwrap();
         let rows = Rows::new(x.n_rows(), weights).unwrap();
         let items: Vec<f64> = (0..x.n_rows()).map(|row| row as f64 * 3.0).collect();
-        let columns = presort(&x, &rows, &items, &Team::new(None, usize::MAX).unwrap());
+        let columns = presort(&x, &rows, &items, &Team::new(None, 1, usize::MAX).unwrap());
         for feature in 0..n_columns {
             let expected = naive::sorted_rows(&x, &rows, feature);
             assert_eq!(columns.columns[feature].rows, expected);

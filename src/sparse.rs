@@ -54,6 +54,11 @@ impl<'a, X: Cell> SparseColumns<'a, X> {
         refuse("the row indices of a sparse column must ascend and be below the number of rows")
     }
 
+    /// Number of cells that are stored.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Rows and cells of a column.
     fn entries(&self, column: usize) -> (&'a [i32], &'a [X]) {
         let range = self.starts[column] as usize..self.starts[column + 1] as usize;

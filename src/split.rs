@@ -122,6 +122,21 @@ pub(crate) trait Contest {
     fn offer(&mut self, gain: f64, cut: Cut);
 }
 
+/// For code that need not be compiled once more for each contest.
+impl Contest for &mut dyn Contest {
+    fn bar(&self) -> f64 {
+        (**self).bar()
+    }
+
+    fn raise(&mut self, gain: f64) {
+        (**self).raise(gain);
+    }
+
+    fn offer(&mut self, gain: f64, cut: Cut) {
+        (**self).offer(gain, cut);
+    }
+}
+
 /// The least gain that ties with this one.
 pub(crate) fn near(gain: f64, noise: f64) -> f64 {
     gain - (gain * TIE).max(noise)

@@ -5,7 +5,7 @@
 //! is its parent's, leaves it alone (dropping it would join threads that don't exist) and starts one of its own.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +23,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
 #[must_use]
 pub fn available_threads() -> usize {
+    #[cfg(test)]
+    if let Some(cpus) = tests::CPUS.get() {
+        return cpus;
+    }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
         .into_iter()
@@ -89,11 +93,14 @@ impl Registry {
 pub(crate) struct Team {
     pool: Option<Arc<ThreadPool>>,
     cancelled: AtomicBool,
+    /// Rows that have come to their leaf, of how many.
+    settled: AtomicUsize,
+    n_rows: usize,
 }
 
 impl Team {
-    /// A team for the user's `n_jobs` and a task that visits this many cells.
-    pub fn new(n_jobs: Option<i64>, cells: usize) -> Result<Self> {
+    /// A team for the user's `n_jobs` and a task of so many rows that visits this many cells.
+    pub fn new(n_jobs: Option<i64>, n_rows: usize, cells: usize) -> Result<Self> {
         if n_jobs == Some(0) {
             return Err(Error::argument("n_jobs", "must not be 0; use 1 for one thread, None for all CPUs"));
         }
@@ -103,7 +110,7 @@ impl Team {
         } else {
             Some(Registry::of_this_process().pool(resolve_jobs(n_jobs))?)
         };
-        Ok(Self { pool, cancelled: AtomicBool::new(false) })
+        Ok(Self { pool, cancelled: AtomicBool::new(false), settled: AtomicUsize::new(0), n_rows })
     }
 
     pub fn threads(&self) -> usize {
@@ -113,6 +120,11 @@ impl Team {
     /// True once the caller wants its thread back. Workers ask once a node, not once a row.
     pub fn cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// These rows have come to their leaf. Workers say so once a node at most.
+    pub fn settle(&self, rows: usize) {
+        self.settled.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Does `work` to each item; one worker for each scratch, taking the next item when it is done with one.
@@ -140,7 +152,7 @@ impl Team {
 
     /// Runs `work` on the pool while the calling thread waits and asks `go_on` now and then;
     /// when it says no, `work` finds itself cancelled.
-    pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut() -> bool) -> R {
+    pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut(f64) -> bool) -> R {
         let Some(pool) = &self.pool else { return work() };
         let outcome = Mutex::new(None);
         let done = Condvar::new();
@@ -156,7 +168,7 @@ impl Team {
                 ended = done.wait_timeout(ended, POLL).unwrap_or_else(PoisonError::into_inner).0;
                 if ended.is_none() && !self.cancelled() {
                     drop(ended);
-                    if !go_on() {
+                    if !go_on(self.settled.load(Ordering::Relaxed) as f64 / self.n_rows as f64) {
                         self.cancelled.store(true, Ordering::Relaxed);
                     }
                     ended = outcome.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,8 +183,15 @@ impl Team {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// The number of CPUs that the tests of this thread work with, if not the machine's.
+        pub static CPUS: Cell<Option<usize>> = const { Cell::new(None) };
+    }
 
     #[test]
     fn jobs_follow_joblib() {
@@ -181,12 +200,12 @@ mod tests {
         assert_eq!(resolve_jobs(Some(-1)), all);
         assert_eq!(resolve_jobs(Some(i64::MAX)), all);
         assert_eq!(resolve_jobs(Some(i64::MIN)), 1);
-        assert!(Team::new(Some(0), 1).is_err());
+        assert!(Team::new(Some(0), 1, 1).is_err());
     }
 
     #[test]
     fn every_item_is_worked_on_once() {
-        let team = Team::new(None, usize::MAX).unwrap();
+        let team = Team::new(None, 1, usize::MAX).unwrap();
         let mut items = vec![0; 1000];
         let mut scratches = vec![0; team.threads()];
         team.each(&mut items, &mut scratches, |done, item| {
@@ -198,25 +217,42 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
-        let team = Team::new(None, usize::MAX).unwrap();
+    fn case_37_a_panic_reaches_the_caller_and_the_pool_goes_on() {
+        let team = Team::new(None, 1, usize::MAX).unwrap();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            team.supervise(|| panic!("on purpose"), || true);
+            team.supervise(|| panic!("on purpose"), |_| true);
         }));
         assert!(panicked.is_err());
-        assert_eq!(team.supervise(|| 7, || true), 7);
+        assert_eq!(team.supervise(|| 7, |_| true), 7);
+    }
+
+    #[test]
+    fn case_37_a_panic_of_one_worker_reaches_the_caller_and_the_pool_goes_on() {
+        CPUS.set(Some(3));
+        let team = Team::new(None, 1, usize::MAX).unwrap();
+        let share_out = |bad: usize| {
+            let mut items: Vec<usize> = (0..100).collect();
+            team.supervise(
+                || team.each(&mut items, &mut [(); 3], |(), item| assert!(*item != bad, "on purpose")),
+                |_| true,
+            );
+        };
+        for bad in [0, 50, 99] {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| share_out(bad))).is_err());
+            share_out(usize::MAX);
+        }
     }
 
     #[test]
     fn a_refusal_to_go_on_cancels_the_work() {
-        let team = Team::new(None, usize::MAX).unwrap();
+        let team = Team::new(None, 1, usize::MAX).unwrap();
         team.supervise(
             || {
                 while !team.cancelled() {
                     std::thread::yield_now();
                 }
             },
-            || false,
+            |_| false,
         );
     }
 }

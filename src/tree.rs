@@ -140,6 +140,21 @@ impl Node {
         Self { threshold: test.threshold, feature: test.feature | flag, right: test.right }
     }
 
+    /// The node as model files have it: threshold, feature with its flag, right child.
+    pub fn to_bytes(self) -> [u8; 16] {
+        let [threshold, links] = [self.threshold.to_bits(), u64::from(self.right) << 32 | u64::from(self.feature)];
+        (u128::from(links) << 64 | u128::from(threshold)).to_le_bytes()
+    }
+
+    /// The node of these bytes; `None` for a leaf with more than its mark, or a NaN that stands for no set of categories.
+    pub fn from_bytes(bytes: [u8; 16]) -> Option<Self> {
+        let bits = u128::from_le_bytes(bytes);
+        let threshold = f64::from_bits(bits as u64);
+        let node = Self { threshold, feature: (bits >> 64) as u32, right: (bits >> 96) as u32 };
+        let is_number_or_set = !threshold.is_nan() || threshold.to_bits() >> 32 == CATEGORIES >> 32;
+        (is_number_or_set && (node.feature != LEAF || bytes == Self::leaf().to_bytes())).then_some(node)
+    }
+
     /// The same node where all numbers are higher by `shift`. No branch: nothing tells a leaf beforehand.
     #[inline]
     pub fn shifted(&self, shift: u32) -> Self {
@@ -226,9 +241,15 @@ impl Tree {
         let layouts = Layouts::default();
         let mut tree =
             Self { nodes, statistics, n_features, n_values, n_outputs: 1, max_depth: 0, categories, layouts };
-        tree.max_depth = tree.check()?;
-        tree.check_categories()?;
+        tree.max_depth = tree.check_all()?;
         Ok(tree)
+    }
+
+    /// Checks everything that prediction relies on; returns the depth.
+    pub(crate) fn check_all(&self) -> Result<usize> {
+        let depth = self.check()?;
+        self.check_categories()?;
+        Ok(depth)
     }
 
     /// A tree that has just been grown, to this depth: sound by construction.
@@ -295,6 +316,9 @@ impl Tree {
         }
         if let Some(i) = values.iter().position(|v| !v.is_finite()) {
             return broken(format!("value {} of node {} is not finite", values[i], i / n_values));
+        }
+        if impurity.iter().chain(weight.iter().flatten()).any(|number| number.is_nan()) {
+            return broken("an impurity or a weight is NaN".to_owned());
         }
         // Depth-first order: a stack of the right children still to come, each with its depth.
         let mut pending: Vec<(u32, usize)> = Vec::new();

@@ -167,7 +167,7 @@ fn a_caller_who_does_not_go_on() {
     let cells: Vec<f64> = (0..600_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64).collect();
     let y: Vec<f64> = cells.iter().take(200_000).map(|cell| cell.sin()).collect();
     let x = Matrix::from_rows(&cells, 200_000, 3).unwrap();
-    let outcome = fit_while(|| false, &x, Target::Values(&y), None, Loss::SquaredError, &Params::default());
+    let outcome = fit_while(|_| false, &x, Target::Values(&y), None, Loss::SquaredError, &Params::default());
     assert_eq!(outcome, Err(Error::Interrupted));
 }
 

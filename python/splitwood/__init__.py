@@ -12,27 +12,65 @@ array([0, 1, 2])
 5
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._core import RunningMedian, __version__
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
-from ._export import export_graphviz, export_text
-from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
-from ._growth import animate_growth, plot_growth
 from ._median import running_median
-from ._plot import plot_tree
-from ._sklearn_bridge import from_sklearn
+from ._model import Model
+from ._storage import from_dict, load
+
+if TYPE_CHECKING:
+    from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+    from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
+    from ._graphviz import export_graphviz
+    from ._growth import animate_growth, plot_growth
+    from ._plot import plot_tree
+    from ._sklearn_bridge import from_sklearn
+    from ._text import export_text
 
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "Model",
     "RunningMedian",
     "__version__",
     "animate_growth",
     "export_graphviz",
     "export_text",
+    "from_dict",
     "from_sklearn",
+    "load",
     "plot_growth",
     "plot_tree",
     "running_median",
 ]
+
+# What needs scikit-learn is imported when it is asked for: to load a model and to predict, numpy is enough.
+_LAZY = {
+    "DecisionTreeClassifier": "_estimators",
+    "DecisionTreeRegressor": "_estimators",
+    "ExtraTreeClassifier": "_extra_trees",
+    "ExtraTreeRegressor": "_extra_trees",
+    "animate_growth": "_growth",
+    "export_graphviz": "_graphviz",
+    "export_text": "_text",
+    "from_sklearn": "_sklearn_bridge",
+    "plot_growth": "_growth",
+    "plot_tree": "_plot",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(globals().keys() | _LAZY.keys())

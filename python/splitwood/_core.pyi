@@ -3,6 +3,7 @@
 Arrays of ``X`` may be float32 or float64 in any memory order; they are read in place.
 """
 
+import os
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +16,9 @@ __all__ = [
     "available_threads",
     "fit_classifier",
     "fit_regressor",
+    "read_model",
     "running_median",
+    "write_model",
 ]
 
 __version__: str
@@ -48,6 +51,20 @@ def running_median(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Median of every prefix and the loss around it."""
+
+def write_model(
+    path: str | os.PathLike[str],
+    tree: Tree,
+    classes: list[list[Any]] | None,
+    feature_names: list[str] | None,
+    parameters: str,
+) -> None:
+    """Write a model file; without ``classes`` it is a regression."""
+
+def read_model(
+    path: str | os.PathLike[str],
+) -> tuple[Tree, list[list[Any]] | None, list[str] | None, str | None]:
+    """Tree, classes, names of features and parameters of a model file; everything is checked first."""
 
 @final
 class RunningMedian:
@@ -151,6 +168,9 @@ class Tree:
         """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def _state(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _from_bytes(bytes: bytes) -> Tree: ...
     @staticmethod
     def _from_state(
         n_features: int,

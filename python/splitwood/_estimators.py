@@ -7,6 +7,7 @@ Settings, weights and the size of targets are judged by the core alone.
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,10 +23,11 @@ from sklearn.utils import Bunch, check_array, check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core
+from . import _answers, _core, _storage
 from ._categories import CategoricalFeatures, Codes, codes_of, encode, find_categorical, find_labels
 from ._class_weight import ClassWeight, weigh_outputs
 from ._frames import Column, array_columns, gather, read_columns, read_frame
+from ._progress import Report, shown_progress
 from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
 
 # What a leaf predicts: a known way, or a function of its rows' targets and weights.
@@ -34,8 +36,6 @@ LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | 
 # What the core reads in place; everything else becomes the first of them.
 _CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _CHECK_X = {"dtype": list(_CELL_DTYPES), "ensure_all_finite": False}
-# Class codes become labels in parts, so that their memory does not grow with the rows: 256 kB.
-_CODES_AT_A_TIME = 1 << 15
 
 
 RandomState = int | np.random.RandomState | None
@@ -69,6 +69,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         monotonic_cst: ArrayLike | None,
         categorical_features: CategoricalFeatures,
         n_jobs: int | None,
+        verbose: int,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -84,8 +85,9 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, progress: Report | None = None) -> dict[str, Any]:
         """The constructor's parameters, as the core takes them."""
         return {
             "criterion": self.criterion,
@@ -102,6 +104,7 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
             "monotonic_cst": _as_signs(self.monotonic_cst),
             "categories": self._n_categories(),
             "n_jobs": self.n_jobs,
+            "progress": progress,
         }
 
     def _n_categories(self) -> list[int] | None:
@@ -124,7 +127,11 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
         """Encode ``y``, set the attributes that describe it, and grow the tree."""
 
@@ -169,7 +176,8 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         twin.max_features_ = _features_at_a_time(self.max_features, twin.n_features_in_)
         weights = _as_weights(sample_weight, len(targets))
         source = sparse_columns(rows) if is_sparse(rows) else _aligned(rows)
-        twin.tree_ = twin._grow(source, targets, weights)
+        with shown_progress(self.verbose, len(targets)) as progress:
+            twin.tree_ = twin._grow(source, targets, weights, progress)
         self.__dict__ = twin.__dict__
         return self
 
@@ -341,6 +349,55 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, for `splitwood.load`.
+
+        The file holds the tree, the parameters, the labels of classes and the names of features, in
+        splitwood's own format: small, checksummed, and safe to load from strangers, which a pickle is not.
+        It is there as a whole or not at all: it is written under another name and then takes its place.
+
+        A parameter that is not data, such as a callable `leaf_value`, is not stored; the leaves hold its
+        values. After loading it is a string that says so, which `fit` refuses. An estimator of a class that
+        is derived from this one comes back as this one.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, splitwood
+        >>> tree = splitwood.DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.splitwood"
+        >>> tree.save(path)
+        >>> splitwood.load(path).predict([[0.0], [4.0]])
+        array([5., 9.])
+        """
+        check_is_fitted(self)
+        _storage.save(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fitted estimator as lists, numbers and strings, for JSON and `splitwood.from_dict`.
+
+        Floats keep every bit. See `save` for what is not stored; for large trees, a file is smaller, faster
+        and checksummed.
+
+        Returns
+        -------
+        data : dict
+            For ``json.dumps(data, allow_nan=False)``. docs/model-format.md has the keys.
+
+        Examples
+        --------
+        >>> import splitwood
+        >>> tree = splitwood.DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> tree.to_dict()["tree"]["threshold"]
+        [2.5, -2.0, -2.0]
+        """
+        check_is_fitted(self)
+        return _storage.to_dict(self)
 
     def to_sklearn(self, X: ArrayLike | None = None) -> Any:
         """Make a genuine tree of scikit-learn with the same predictions.
@@ -521,6 +578,8 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
     n_jobs : int, default=None
         Number of threads. None and -1 mean all the CPUs that this process may use, -2 all but one.
         The model is the same for every value.
+    verbose : int, default=0
+        1 shows how far a long fit is: a bar, if tqdm is installed, or else a line. 0 shows nothing.
 
     Attributes
     ----------
@@ -582,6 +641,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -598,14 +658,22 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.quantile = quantile
         self.leaf_value = leaf_value
 
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
-        settings = self._settings() | {"quantile": self.quantile, "leaf_value": self.leaf_value}
+        settings = self._settings(progress) | {
+            "quantile": self.quantile,
+            "leaf_value": self.leaf_value,
+        }
         if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
             warnings.warn(
                 'criterion: "friedman_mse" is deprecated, as in scikit-learn; "squared_error", which '
@@ -636,8 +704,7 @@ class DecisionTreeRegressor(RegressorMixin, _BaseTree):
         >>> tree.predict([[0.0], [2.0], [4.0]])
         array([5., 5., 9.])
         """
-        values = self._values(X)
-        return values[:, 0] if self.n_outputs_ == 1 else values
+        return _answers.numbers(self._values(X))
 
 
 class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
@@ -648,7 +715,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is to minimise. "entropy" and "log_loss" are the same.
     splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features
-    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, n_jobs
+    random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, n_jobs, verbose
         As in `DecisionTreeRegressor`.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of the classes, by which those of the rows are multiplied, as ``{label: weight}``, for
@@ -706,6 +773,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -722,11 +790,16 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.class_weight = class_weight
 
     def _grow(
-        self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
     ) -> _core.Tree:
         check_classification_targets(y)
         columns = [y] if y.ndim == 1 else list(y.T)
@@ -737,10 +810,10 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         n_classes = max(map(len, classes))
         if y.ndim == 1:
             (self.classes_,), self.n_classes_ = classes, n_classes
-            return _core.fit_classifier(X, codes[0], n_classes, weights, self._settings())
+            return _core.fit_classifier(X, codes[0], n_classes, weights, self._settings(progress))
         self.classes_, self.n_classes_ = classes, np.array([*map(len, classes)])
         return _core.fit_classifier(
-            X, np.stack(codes, axis=1), n_classes, weights, self._settings()
+            X, np.stack(codes, axis=1), n_classes, weights, self._settings(progress)
         )
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -765,23 +838,8 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         """
         rows = self._rows(X)
         if self.n_outputs_ > 1 or is_sparse(rows):
-            return self._likeliest(self.predict_proba(X))
-        labels: NDArray[Any] = np.empty(len(rows), self.classes_.dtype)
-        for start in range(0, len(rows), _CODES_AT_A_TIME):
-            part = slice(start, start + _CODES_AT_A_TIME)
-            # mode="raise" would copy `out`.
-            self.classes_.take(
-                self.tree_.predict_class(rows[part], self.n_jobs), out=labels[part], mode="clip"
-            )
-        return labels
-
-    def _likeliest(self, proba: Any) -> NDArray[Any]:
-        """The labels with the largest shares."""
-        if self.n_outputs_ == 1:
-            labels: NDArray[Any] = self.classes_.take(proba.argmax(axis=1))
-            return labels
-        each = zip(self.classes_, proba, strict=True)
-        return np.stack([classes.take(shares.argmax(axis=1)) for classes, shares in each], axis=1)
+            return _answers.likeliest(self.classes_, self.predict_proba(X))
+        return _answers.labels(self.tree_, self.classes_, rows, self.n_jobs)
 
     def predict_proba(self, X: ArrayLike) -> Any:
         """Predict the share of each class.
@@ -806,15 +864,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        values = self._values(X)
-        if self.n_outputs_ == 1:
-            return values
-        # As many columns for each output as the one with most classes needs.
-        outputs = np.split(values, self.n_outputs_, axis=1)
-        return [
-            output[:, :n_classes]
-            for output, n_classes in zip(outputs, self.n_classes_, strict=True)
-        ]
+        return _answers.shares(self._values(X), self.n_classes_)
 
     def predict_log_proba(self, X: ArrayLike) -> Any:
         """Predict the logarithm of each class's share.
@@ -836,11 +886,7 @@ class DecisionTreeClassifier(ClassifierMixin, _BaseTree):
         >>> tree.predict_log_proba([[0.0]])
         array([[  0., -inf]])
         """
-        proba = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            if self.n_outputs_ == 1:
-                return np.log(proba, out=proba)
-            return [np.log(shares) for shares in proba]
+        return _answers.logarithm(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
-    categorical_features, quantile, leaf_value, n_jobs
+    categorical_features, quantile, leaf_value, n_jobs, verbose
         As in `DecisionTreeRegressor`, but ``splitter="random"`` and ``max_features=1.0`` by default.
 
     Attributes
@@ -63,6 +63,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -81,6 +82,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             quantile=quantile,
             leaf_value=leaf_value,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
 
@@ -91,7 +93,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ----------
     criterion, splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
     max_features, random_state, max_leaf_nodes, min_impurity_decrease, class_weight, ccp_alpha
-    monotonic_cst, categorical_features, n_jobs
+    monotonic_cst, categorical_features, n_jobs, verbose
         As in `DecisionTreeClassifier`, but ``splitter="random"`` and ``max_features="sqrt"`` by default.
 
     Attributes
@@ -135,6 +137,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -152,4 +155,5 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
             n_jobs=n_jobs,
+            verbose=verbose,
         )

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._arguments import Estimator, check_count, check_max_depth, check_tree
+from ._box import BoxText, cut_lines
 from ._colors import GREY, NodeColors, ink
-from ._export import BoxText, cut_lines
 from ._labels import Labels
 from ._outline import Shown, deepest_outline, outline, positions
 

@@ -176,7 +176,8 @@ impl<C: Criterion> Criterion for Outputs<C> {
                 criterion.step(node, item, rank)
             };
             let mut ledger = Ledger { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
-            criterion.sweep(node, table, &Carried { items: rows, step }, cuts, &mut ledger, sweep);
+            let ledger: &mut dyn Contest = &mut ledger;
+            criterion.sweep(node, table, &Carried { items: rows, step }, cuts, &mut { ledger }, sweep);
         }
         for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
             if n_allowed == n_asked && n_allowed > 0 {

@@ -296,7 +296,8 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         Location::Quantile(self.level)
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight.
+    /// Each target was rounded to a unit of its grid, and so was each weight. That each is a rounded number to begin with does not count:
+    /// an offset, which rounds them more, must not change the tree.
     fn noise(&self, node: &Node) -> f64 {
         let a_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
         node.rows as f64 * a_row

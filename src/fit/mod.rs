@@ -1,6 +1,8 @@
 //! The way in: checks the data, picks the criterion, and grows the tree.
 
 mod outputs;
+#[cfg(test)]
+mod tests;
 
 use crate::columns::Column;
 use crate::criterion::classes::{Classes, Impurity};
@@ -13,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::grow::general::{self, Orders};
 use crate::grow::{Fit, Units, grow};
 use crate::median::checked_level;
+use crate::memory::check_room;
 use crate::params::{Choices, Loss, MedianMethod, Params, Rules};
 use crate::presort::presort;
 use crate::sparse::SparseColumns;
@@ -24,8 +27,8 @@ use crate::tree::Tree;
 /// Rows of weight zero are left out. The tree is the same for every number of threads and memory order of `x`.
 ///
 /// # Errors
-/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not go with the target, or a
-/// setting is out of its domain.
+/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not go with the target, a
+/// setting is out of its domain, or there is not enough memory.
 pub fn fit<X: Cell>(
     x: &Matrix<'_, X>,
     target: Target<'_>,
@@ -33,15 +36,16 @@ pub fn fit<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    fit_while(|| true, x, target, weights, loss, params)
+    fit_while(|_| true, x, target, weights, loss, params)
 }
 
-/// Fits a decision tree for as long as `go_on`, which is asked several times a second, says so.
+/// Fits a decision tree for as long as `go_on`, which is asked several times a second, says so. It is told the share of the rows that
+/// have come to their leaf.
 ///
 /// # Errors
 /// As [`fit`], and [`Error::Interrupted`] if `go_on` has said no.
 pub fn fit_while<X: Cell>(
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
     x: &Matrix<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -62,7 +66,7 @@ pub fn fit_sparse<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    fit_sparse_while(|| true, x, target, weights, loss, params)
+    fit_sparse_while(|_| true, x, target, weights, loss, params)
 }
 
 /// [`fit_while`] for sparse columns.
@@ -70,7 +74,7 @@ pub fn fit_sparse<X: Cell>(
 /// # Errors
 /// As [`fit_while`].
 pub fn fit_sparse_while<X: Cell>(
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
     x: &SparseColumns<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -82,7 +86,7 @@ pub fn fit_sparse_while<X: Cell>(
 
 /// No type parameters: whoever calls this finds it compiled.
 fn fit_any(
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
     x: AnySource<'_>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -110,7 +114,7 @@ impl<X: Cell> Source<'_, X> {
 }
 
 fn fit_source<X: Cell>(
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
     x: Source<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -123,7 +127,7 @@ fn fit_source<X: Cell>(
     let rules = params.rules(n_rows, rows.total_weight, weights.is_some())?;
     let choices = params.choices(n_columns)?;
     let max_leaves = params.max_leaves()?;
-    let team = Team::new(params.n_jobs, n_rows * n_columns)?;
+    let team = Team::new(params.n_jobs, rows.len(), n_rows * n_columns)?;
     let task = Task { x, rows: &rows, rules: &rules, choices: choices.as_ref(), team: &team };
     task.check_loss(loss, target)?;
     let work = || match (loss, target) {
@@ -160,6 +164,11 @@ fn fit_source<X: Cell>(
     let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
     if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
 }
+
+/// What a fit needs beside its columns: bytes a row, bytes a row and worker, and bytes a node.
+const ROW_BYTES: usize = 32;
+const WORKER_ROW_BYTES: usize = 24;
+const NODE_BYTES: usize = 48;
 
 struct Task<'a, X> {
     x: Source<'a, X>,
@@ -243,6 +252,10 @@ impl<X: Cell> Task<'_, X> {
     fn rank<T: Sample<f64>>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, Column<u32>)> {
         let column = Matrix::from_rows(y, y.len(), 1)?;
         let Column { rows, items } = presort(&column, self.rows, targets, self.team).columns.swap_remove(0);
+        if self.team.cancelled() {
+            // What was not sorted is no order.
+            return Err(Error::Interrupted);
+        }
         let mut tickets = vec![0; y.len()];
         for (ticket, &row) in (0..).zip(&rows) {
             tickets[row as usize] = ticket;
@@ -280,6 +293,21 @@ impl<X: Cell> Task<'_, X> {
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
+    /// Refuses a fit whose columns, with so many bytes beside each row's number, have no room. Values of many classes or outputs are not
+    /// counted: how many nodes there will be is not known, and for one value each they hardly count.
+    fn check_room(&self, item: usize) -> Result<()> {
+        let n_rows = self.rows.len();
+        let n_cells = match self.x {
+            Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
+            Source::Sparse(x) => x.n_entries(),
+        };
+        let columns = n_cells.saturating_mul(size_of::<u32>() + item);
+        // Sides, ranks and orders of all rows; what each worker sorts and parts in.
+        let buffers = n_rows * (ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item) * self.team.threads());
+        let nodes = self.rules.max_nodes(n_rows, 0) * NODE_BYTES;
+        check_room(columns.saturating_add(buffers).saturating_add(nodes))
+    }
+
     fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
         self.grow_ordered(criterion, items, Column::with_len(0), units, rules)
     }
@@ -296,7 +324,10 @@ impl<X: Cell> Task<'_, X> {
         let Self { x, rows, team, choices, .. } = *self;
         let units = Units { target, impurity, weight: rows.weight_unit };
         match (x, choices) {
-            (Source::Dense(x), None) => grow(&Fit { x, criterion, rules, team, units }, rows, items, order),
+            (Source::Dense(x), None) => {
+                self.check_room(size_of::<C::Item>())?;
+                grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
+            }
             _ => self.grow_in_general(criterion, &items, order.rows, units, rules),
         }
     }
@@ -311,6 +342,7 @@ impl<X: Cell> Task<'_, X> {
         rules: &Rules,
     ) -> Result<Tree> {
         let Self { rows, team, choices, .. } = *self;
+        self.check_room(0)?;
         let fit = Fit { x: self.x.values(), criterion, rules, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)

@@ -153,7 +153,7 @@ impl<C: Criterion> Grower<'_, C> {
         };
         let (mut pending, mut small) = (vec![(push(&mut crown, &root), root)], Vec::new());
         while let Some((id, open)) = pending.pop() {
-            if self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled() {
+            if self.is_leaf(&open) {
                 continue;
             }
             if open.field.cells() < LARGE_CELLS || hands.len() == 1 {
@@ -191,7 +191,7 @@ impl<C: Criterion> Grower<'_, C> {
             if let Some(parent) = right_of {
                 sprout.set_right(parent, id);
             }
-            if self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled() {
+            if self.is_leaf(&open) {
                 continue;
             }
             let depth = open.depth;
@@ -203,6 +203,13 @@ impl<C: Criterion> Grower<'_, C> {
         (sprout, sets)
     }
 
+    /// Whether the rules make a node a leaf, or there is no time to split it.
+    fn is_leaf(&self, open: &Open<'_, C::Node>) -> bool {
+        let is_leaf = self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled();
+        self.fit.team.settle(if is_leaf { open.field.rows.len() } else { 0 });
+        is_leaf
+    }
+
     /// Finds the split of a node and carries it out; `None` if it stays a leaf.
     fn split<'a>(
         &self,
@@ -211,7 +218,10 @@ impl<C: Criterion> Grower<'_, C> {
         sets: &mut CategorySets,
     ) -> Option<(Test, [Open<'a, C::Node>; 2])> {
         let table = self.tabulate(&open, &mut hands[0].items);
-        let split = self.search(&open, &table, hands)?;
+        let Some(split) = self.search(&open, &table, hands) else {
+            self.fit.team.settle(open.field.rows.len());
+            return None;
+        };
         let (division, threshold) = self.mark_sides(&open, &split, &mut hands[0]);
         let Open { field, depth, seed, bounds, .. } = open;
         let fields = self.part(field, hands);
@@ -384,9 +394,10 @@ impl<C: Criterion> Grower<'_, C> {
         feature: usize,
         steps: &P,
         value: impl Fn(usize) -> f64,
-        contest: &mut impl Contest,
+        mut contest: &mut dyn Contest,
         sweep: &mut C::Scratch,
     ) {
+        let contest = &mut contest;
         let Fit { criterion, rules, .. } = *self.fit;
         if self.choices.splitter == Splitter::Best {
             let feature = Feature { steps, value, has_missing: true };
@@ -404,12 +415,8 @@ impl<C: Criterion> Grower<'_, C> {
             min_weight: rules.min_weight_leaf,
             missing_left: drawn.missing_left,
         };
-        if drawn.missing_left {
-            let steps = Turned { steps, n_last: drawn.n_missing };
-            criterion.sweep(&open.node, table, &steps, &cuts, contest, sweep);
-        } else {
-            criterion.sweep(&open.node, table, steps, &cuts, contest, sweep);
-        }
+        let n_last = if drawn.missing_left { drawn.n_missing } else { 0 };
+        criterion.sweep(&open.node, table, &Turned { steps, n_last }, &cuts, contest, sweep);
     }
 
     /// Notes on which side each row of the node is; returns the division of the winner's order, and the threshold.

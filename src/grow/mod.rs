@@ -70,9 +70,7 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
 
     /// The most nodes that a subtree with this root can have.
     fn max_nodes(&self, root: &C::Node, depth: u32) -> usize {
-        let by_rows = 2 * (self.criterion.rows(root) / self.rules.min_rows_leaf).max(1) - 1;
-        let levels = self.rules.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
-        by_rows.min((1 << levels) - 1)
+        self.rules.max_nodes(self.criterion.rows(root), depth)
     }
 
     /// The rule that makes a node a leaf although it could be split.

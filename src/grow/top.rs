@@ -150,7 +150,11 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
     for depth in 0.. {
-        level.retain(|open| !fit.is_leaf(&open.node, depth));
+        level.retain(|open| {
+            let is_leaf = fit.is_leaf(&open.node, depth);
+            fit.team.settle(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
+            !is_leaf
+        });
         if level.is_empty() || fit.team.cancelled() {
             break;
         }
@@ -244,8 +248,10 @@ fn grow_subtrees<X: Cell, C: Criterion>(
     work.sort_by_key(|(_, _, node, _)| std::cmp::Reverse(node.as_ref().map(|node| fit.criterion.rows(node))));
     fit.team.each(&mut work, workspaces, |workspace, (_, start, node, sprout)| {
         let node = node.take().expect("each subtree is grown once");
+        let n_rows = fit.criterion.rows(&node);
         let mut grown = workspace.grow(fit, columns, *start, node, depth, local_ids);
         grown.finish(fit.units);
+        fit.team.settle(n_rows);
         *sprout = Some(grown);
     });
     for (id, _, _, sprout) in work {
@@ -279,6 +285,8 @@ fn decide_level<X: Cell, C: Criterion>(
             let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
             let division = Division::new(&split, len, columns.has_missing[split.feature], value);
             partings.push(Parting { id, start, division });
+        } else {
+            fit.team.settle(fit.criterion.rows(node));
         }
     }
     partings

@@ -19,6 +19,7 @@ use self::walk::BLOCK;
 use crate::data::Values;
 use crate::data::{AnySource, Cell, Matrix, Source};
 use crate::error::{Error, Result};
+use crate::memory::check_room;
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -154,7 +155,17 @@ impl Tree {
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
     pub fn apply<X: Cell>(&self, x: &Matrix<'_, X>, n_jobs: Option<i64>) -> Result<Vec<i64>> {
-        filled(x.n_rows(), |out| self.apply_into(out, x, n_jobs, || true))
+        self.apply_while(x, n_jobs, || true)
+    }
+
+    /// The same for as long as `go_on` says so.
+    pub(crate) fn apply_while<X: Cell>(
+        &self,
+        x: &Matrix<'_, X>,
+        n_jobs: Option<i64>,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<Vec<i64>> {
+        filled(x.n_rows(), |out| self.apply_into(out, x, n_jobs, go_on))
     }
 
     /// Writes the number of each row's leaf, into every place unless it fails.
@@ -173,10 +184,23 @@ impl Tree {
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
     pub fn decision_path<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<(Vec<i64>, Vec<i64>)> {
+        self.decision_path_while(x, || true)
+    }
+
+    /// The same for as long as `go_on` says so.
+    pub(crate) fn decision_path_while<X: Cell>(
+        &self,
+        x: &Matrix<'_, X>,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<(Vec<i64>, Vec<i64>)> {
         self.check_columns(x)?;
-        let (mut starts, mut nodes) = (vec![0], Vec::new());
+        let (mut starts, mut nodes) = (vec![0], Vec::<i64>::new());
+        let mut patience = Patience::new(go_on);
         for row in 0..x.n_rows() {
+            let room = nodes.len().saturating_add(self.max_depth() + 1).saturating_mul(size_of::<i64>());
+            nodes.try_reserve(self.max_depth() + 1).map_err(|_| Error::Memory { bytes: room })?;
             self.walk(|feature| x.get(row, feature).to_f64(), |node| nodes.push(node as i64));
+            patience.spend(nodes.len() - starts[row] as usize)?;
             starts.push(nodes.len() as i64);
         }
         Ok((starts, nodes))
@@ -188,13 +212,13 @@ impl Tree {
         out: &mut [MaybeUninit<T>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-        go_on: impl FnMut() -> bool,
+        mut go_on: impl FnMut() -> bool,
         entries: impl Fn(usize) -> E + Sync,
     ) -> Result<()> {
         self.check_columns(x)?;
         let width = out.len() / x.n_rows();
         assert_eq!(out.len(), x.n_rows() * width);
-        let team = Team::new(n_jobs, x.n_rows() * typical_depth(self))?;
+        let team = Team::new(n_jobs, x.n_rows(), x.n_rows() * typical_depth(self))?;
         let way = Way::new(self, x);
         let chunk_rows = (x.n_rows() / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
         let mut chunks: Vec<_> = out.chunks_mut(chunk_rows * width).enumerate().collect();
@@ -214,7 +238,7 @@ impl Tree {
                 }
             });
         };
-        team.supervise(work, go_on);
+        team.supervise(work, |_| go_on());
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
@@ -230,6 +254,17 @@ impl Tree {
     /// # Errors
     /// If the arrays don't fit together, or a column is one that the tree does not know.
     pub fn apply_sparse<X: Cell>(&self, starts: &[i64], columns: &[i32], cells: &[X]) -> Result<Vec<i64>> {
+        self.apply_sparse_while(starts, columns, cells, || true)
+    }
+
+    /// The same for as long as `go_on` says so.
+    pub(crate) fn apply_sparse_while<X: Cell>(
+        &self,
+        starts: &[i64],
+        columns: &[i32],
+        cells: &[X],
+        go_on: impl FnMut() -> bool,
+    ) -> Result<Vec<i64>> {
         let refuse = |problem: &str| Err(Error::argument("X", problem));
         let fits = starts.is_sorted() && starts.first() == Some(&0) && starts.last() == Some(&(cells.len() as i64));
         if !fits || columns.len() != cells.len() {
@@ -239,18 +274,21 @@ impl Tree {
             return refuse("a column index of the sparse matrix is out of range");
         }
         let mut row = vec![0.0; self.n_features()];
+        let mut patience = Patience::new(go_on);
         let leaf = |ends: &[i64]| {
             let entries = ends[0] as usize..ends[1] as usize;
             for (&column, cell) in columns[entries.clone()].iter().zip(&cells[entries.clone()]) {
                 row[column as usize] = cell.to_f64();
             }
-            let leaf = self.walk(|feature| row[feature], |_| ());
+            let mut n_steps = entries.len();
+            let leaf = self.walk(|feature| row[feature], |_| n_steps += 1);
             for &column in &columns[entries] {
                 row[column as usize] = 0.0;
             }
-            leaf as i64
+            patience.spend(n_steps)?;
+            Ok(leaf as i64)
         };
-        Ok(starts.windows(2).map(leaf).collect())
+        starts.windows(2).map(leaf).collect()
     }
 
     /// Walks a row with these values to its leaf, calling `visit` for each node on the way, and returns the leaf.
@@ -274,8 +312,33 @@ impl Tree {
     }
 }
 
+/// Asks now and then, by the steps that were walked, whether the work of one thread is to go on.
+struct Patience<F> {
+    go_on: F,
+    left: usize,
+}
+
+impl<F: FnMut() -> bool> Patience<F> {
+    /// Some tens of milliseconds.
+    const STEPS: usize = 1 << 22;
+
+    fn new(go_on: F) -> Self {
+        Self { go_on, left: Self::STEPS }
+    }
+
+    fn spend(&mut self, steps: usize) -> Result<()> {
+        if let Some(left) = self.left.checked_sub(steps) {
+            self.left = left;
+            return Ok(());
+        }
+        self.left = Self::STEPS;
+        if (self.go_on)() { Ok(()) } else { Err(Error::Interrupted) }
+    }
+}
+
 /// A vector that `write` fills. Nothing is written first: one thread would write what all of them are about to write.
 fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>) -> Result<Vec<T>> {
+    check_room(len.saturating_mul(size_of::<T>()))?;
     let mut out = Vec::with_capacity(len);
     write(&mut out.spare_capacity_mut()[..len])?;
     // SAFETY: `predict_into` and its likes have written every place, or failed.
@@ -291,7 +354,7 @@ fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
     }
 }
 
-/// Cells that a row visits, more or less: the depth of a balanced tree.
+/// Cells that a row visits, more or less: the depth of a balanced tree, more where a tree is far from that.
 fn typical_depth(tree: &Tree) -> usize {
-    tree.node_count().ilog2() as usize + 1
+    (tree.node_count().ilog2() as usize + 1).max(tree.max_depth() / 64)
 }

@@ -14,6 +14,10 @@ use pyo3::types::PyTuple;
 
 use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
+use crate::memory::check_room;
+
+/// Results from this many bytes on are asked for first: one row is not to pay for it.
+const WORTH_ASKING: usize = 1 << 20;
 
 /// X as the user has it: float32 or float64, in any memory order.
 pub(super) enum Table<'py> {
@@ -181,6 +185,11 @@ pub(super) fn filled<T: Element + Copy, const N: usize, D: Dimension>(
 where
     [usize; N]: IntoDimension<Dim = D>,
 {
+    // An array that can't be had is a panic.
+    let bytes = shape.iter().fold(size_of::<T>(), |bytes, &len| bytes.saturating_mul(len));
+    if bytes >= WORTH_ASKING {
+        check_room(bytes)?;
+    }
     // SAFETY: the places of a new array are next to each other, and nobody has it before all of them are written: if that
     // fails, it is dropped. Numbers need not be dropped.
     let array = unsafe { PyArray::<T, D>::new(py, shape, false) };

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
@@ -10,8 +10,14 @@ use crate::error::{Error, Result};
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
-            Error::Argument { .. } => PyValueError::new_err(error.to_string()),
+            Error::Argument { .. } | Error::Model { .. } => PyValueError::new_err(error.to_string()),
+            // Python makes FileNotFoundError and its likes of the number.
+            Error::File { path, code: Some(code), problem } => {
+                PyOSError::new_err((code, problem, path.into_os_string()))
+            }
+            Error::File { .. } => PyOSError::new_err(error.to_string()),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Memory { .. } => PyMemoryError::new_err(error.to_string()),
         }
     }
 }

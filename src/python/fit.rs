@@ -29,15 +29,41 @@ fn fit(
     weights: Option<&PyReadonlyArray1<'_, f64>>,
     loss: Loss,
     params: &Params,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<PyTree> {
     let weights = weights.map(vector);
     let weights = weights.as_deref();
+    let mut progress = Progress { report: progress, failure: None };
+    let report = &mut progress;
     let tree = with_source!(
         x,
-        |x| without_interpreter(py, |go_on| fit_while(go_on, x, target, weights, loss, params)),
-        |x| without_interpreter(py, |go_on| fit_sparse_while(go_on, x, target, weights, loss, params))
-    )?;
-    Ok(PyTree(tree))
+        |x| without_interpreter(py, |go_on| {
+            fit_while(|share| report.go_on(share) && go_on(), x, target, weights, loss, params)
+        }),
+        |x| without_interpreter(py, |go_on| {
+            fit_sparse_while(|share| report.go_on(share) && go_on(), x, target, weights, loss, params)
+        })
+    );
+    match progress.failure {
+        Some(failure) => Err(failure),
+        None => Ok(PyTree(tree?)),
+    }
+}
+
+/// Who is told how far a fit is, if anybody, and what they raised.
+struct Progress {
+    report: Option<Py<PyAny>>,
+    failure: Option<PyErr>,
+}
+
+impl Progress {
+    /// Tells the share of the rows that have come to their leaf; false if that failed.
+    fn go_on(&mut self, share: f64) -> bool {
+        if let Some(report) = &self.report {
+            self.failure = Python::attach(|py| report.call1(py, (share,))).err();
+        }
+        self.failure.is_none()
+    }
 }
 
 /// Grow a regression tree.
@@ -63,7 +89,7 @@ pub(super) fn fit_regressor(
         None => Target::Values(&y),
         Some(n_outputs) => Target::ManyValues { values: &y, n_outputs },
     };
-    let tree = fit(py, &X, target, sample_weight.as_ref(), loss, &params)?;
+    let tree = fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)?;
     set_leaf_values(py, tree, &X, &y, sample_weight.as_ref(), params.n_jobs, &leaf_value)
 }
 
@@ -89,7 +115,7 @@ pub(super) fn fit_classifier(
         None => Target::Classes { codes, n_classes },
         Some(n_outputs) => Target::ManyClasses { codes, n_outputs, n_classes },
     };
-    fit(py, &X, target, sample_weight.as_ref(), loss, &params)
+    fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)
 }
 
 /// Number of columns of targets that are a matrix.
@@ -114,9 +140,9 @@ fn set_leaf_values(
         returned_number(&value)
     };
     let leaves = || {
-        with_source!(x, |x| without_interpreter(py, |_| tree.apply(x, n_jobs)), |x| without_interpreter(py, |_| Ok(
-            tree.apply_values(x)
-        )))
+        with_source!(x, |x| without_interpreter(py, |go_on| tree.apply_while(x, n_jobs, go_on)), |x| {
+            without_interpreter(py, |_| Ok(tree.apply_values(x)))
+        })
     };
     let tree = match leaf_value {
         LeafSetting::Own => tree,

@@ -4,6 +4,7 @@ mod arrays;
 mod error;
 mod fit;
 mod median;
+mod model;
 mod settings;
 mod tree;
 
@@ -15,6 +16,8 @@ mod _core {
     use super::fit::{available_threads, fit_classifier, fit_regressor};
     #[pymodule_export]
     use super::median::{PyRunningMedian, running_median};
+    #[pymodule_export]
+    use super::model::{read_model, write_model};
     #[pymodule_export]
     use super::tree::PyTree;
 

@@ -38,6 +38,11 @@ impl<'py> Settings<'py> {
         leaf_value(self.get("leaf_value")?)
     }
 
+    /// A function to call with the share of the work that is done, or `None`.
+    pub fn progress(&self) -> PyResult<Option<Py<PyAny>>> {
+        Ok(Some(self.get("progress")?).filter(|given| !given.is_none()).map(Bound::unbind))
+    }
+
     pub fn params(&self) -> PyResult<Params> {
         let integer = |name: &str| optional_integer(name, &self.get(name)?);
         let size = |name: &str| size(name, &self.get(name)?);

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use super::arrays::{Cells, Entries, Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
@@ -20,8 +20,12 @@ pub(super) struct PyTree(pub Tree);
 
 impl PyTree {
     /// An array with an entry for each node.
-    fn per_node<'py, T: numpy::Element>(&self, py: Python<'py>, entry: impl Fn(usize) -> T) -> Bound<'py, PyArray1<T>> {
-        (0..self.0.node_count()).map(entry).collect::<Vec<T>>().into_pyarray(py)
+    fn per_node<'py, T: numpy::Element + Copy>(
+        &self,
+        py: Python<'py>,
+        entry: impl Fn(usize) -> T,
+    ) -> Bound<'py, PyArray1<T>> {
+        numbers(py, &(0..self.0.node_count()).map(entry).collect::<Vec<T>>())
     }
 }
 
@@ -40,7 +44,7 @@ impl PyTree {
 
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        vec![self.max_n_classes() as i64; self.0.n_outputs()].into_pyarray(py)
+        numbers(py, &vec![self.max_n_classes() as i64; self.0.n_outputs()])
     }
 
     #[getter]
@@ -183,14 +187,14 @@ impl PyTree {
         let leaves = match &X.cells {
             Cells::Narrow(cells) => {
                 let cells = vector(cells);
-                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+                without_interpreter(py, |go_on| self.0.apply_sparse_while(&starts, &columns, &cells, go_on))
             }
             Cells::Wide(cells) => {
                 let cells = vector(cells);
-                without_interpreter(py, |_| self.0.apply_sparse(&starts, &columns, &cells))
+                without_interpreter(py, |go_on| self.0.apply_sparse_while(&starts, &columns, &cells, go_on))
             }
         }?;
-        Ok(leaves.into_pyarray(py))
+        Ok(numbers(py, &leaves))
     }
 
     /// Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix.
@@ -201,7 +205,7 @@ impl PyTree {
         X: Table<'py>,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
         with_matrix!(X, |x| {
-            let (starts, nodes) = without_interpreter(py, |_| self.0.decision_path(x))?;
+            let (starts, nodes) = without_interpreter(py, |go_on| self.0.decision_path_while(x, go_on))?;
             Ok((starts.into_pyarray(py), nodes.into_pyarray(py)))
         })
     }
@@ -209,14 +213,14 @@ impl PyTree {
     /// Total loss removed by the splits on each feature, scaled to a sum of one by default.
     #[pyo3(signature = (normalize=true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
-        self.0.feature_importances(normalize).into_pyarray(py)
+        numbers(py, &self.0.feature_importances(normalize))
     }
 
     /// Prices of a leaf at which pruning makes smaller trees, and their losses.
     #[allow(clippy::type_complexity)] // A pair of arrays.
     fn pruning_path<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let path = without_interpreter(py, |_| Ok(self.0.pruning_path()))?;
-        Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
+        Ok((numbers(py, &path.ccp_alphas), numbers(py, &path.impurities)))
     }
 
     fn __repr__(&self) -> String {
@@ -229,7 +233,21 @@ impl PyTree {
         )
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    /// The bytes of the model file, so that a pickle is checked like one.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let tree = &slf.get().0;
+        let bytes = without_interpreter(slf.py(), |_| tree.check_all().map(|_| tree.to_bytes()))?;
+        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+    }
+
+    /// Rebuild a pickled tree; everything is checked first.
+    #[staticmethod]
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        without_interpreter(py, |_| Tree::from_bytes(bytes)).map(Self)
+    }
+
+    /// Everything there is, part by part, for ``_from_state``.
+    fn _state<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let tree = slf.get();
         let weight = tree.0.statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight));
@@ -247,12 +265,12 @@ impl PyTree {
             tree.0.n_outputs(),
             tree.0.categories.as_ref().map(|categories| (categories.counts.clone(), categories.sets.words.clone())),
         );
-        Ok((slf.get_type().getattr("_from_state")?, state.into_pyobject(py)?))
+        state.into_pyobject(py)
     }
 
-    /// Rebuild a pickled tree; everything is checked first.
+    /// Rebuild a tree from its arrays; everything is checked first.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The state, part by part, as `__reduce__` gives it.
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // Part by part, as `_state` gives them.
     fn _from_state(
         n_features: usize,
         n_values: usize,
@@ -282,6 +300,12 @@ impl PyTree {
         })?;
         Ok(Self(tree.with_outputs(n_outputs)?))
     }
+}
+
+/// An array in numpy's own memory: of arrays in memory of others numpy refuses some things, for example to make a view writable again,
+/// which scipy does to those that it is indexed with.
+fn numbers<'py, T: numpy::Element + Copy>(py: Python<'py>, numbers: &[T]) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_slice(py, numbers)
 }
 
 fn jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {

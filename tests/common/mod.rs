@@ -1,8 +1,9 @@
-//! What the integration tests share: random tables, the losses' definitions, and the audit of a tree.
+//! What the integration tests share: random tables, the losses' definitions, the audit of a tree, and checksums of files.
 
 #![allow(dead_code, reason = "each test crate takes its own part")]
 
 pub mod audit;
+pub mod checksums;
 pub mod definition;
 pub mod draw;
 pub mod table;

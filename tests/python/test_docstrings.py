@@ -6,20 +6,26 @@ import pytest
 
 import splitwood
 import splitwood._estimators
-import splitwood._export
+import splitwood._graphviz
 import splitwood._growth
 import splitwood._median
+import splitwood._model
 import splitwood._plot
 import splitwood._sklearn_bridge
+import splitwood._storage
+import splitwood._text
 
 MODULES = [
     splitwood,
     splitwood._estimators,
-    splitwood._export,
+    splitwood._graphviz,
     splitwood._growth,
     splitwood._median,
+    splitwood._model,
     splitwood._plot,
     splitwood._sklearn_bridge,
+    splitwood._storage,
+    splitwood._text,
 ]
 
 

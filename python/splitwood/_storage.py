@@ -1,0 +1,445 @@
+"""Fitted estimators ⇄ files and dicts.
+
+Both hold the same parts (`Stored`). A file is checked by the core, from its first byte to its last; what is
+JSON in it, and a dict as a whole, are checked here. Nothing of scikit-learn is needed until an estimator is
+asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _class_labels, _core, _parameters
+from ._model import ClassificationModel, Model, RegressionModel
+
+if TYPE_CHECKING:
+    from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+
+    Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
+
+# Estimators that can be stored, and whether their answers are classes.
+_CLASSIFIES = {
+    "DecisionTreeRegressor": False,
+    "DecisionTreeClassifier": True,
+    "ExtraTreeRegressor": False,
+    "ExtraTreeClassifier": True,
+}
+_FORMAT = "splitwood"
+FORMAT_VERSION = (1, 0)
+# The upper half of a threshold that stands for a set of categories.
+_SET = 0x7FF8 << 48
+_NOT_FINITE = {"inf": np.inf, "-inf": -np.inf}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A fitted estimator as data."""
+
+    estimator: str
+    # By name; as JSON has them.
+    parameters: dict[str, Any]
+    tree: _core.Tree
+    feature_names: list[str] | None
+    # A list for each output, and numpy's name for its dtype; None for a regression.
+    classes: list[list[Any]] | None
+    classes_dtype: list[str] | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> Stored:
+        """What there is to store of a fitted estimator, or of one derived from it."""
+        kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
+        names = getattr(estimator, "feature_names_in_", None)
+        classes = dtypes = None
+        if _CLASSIFIES[kind.__name__]:
+            outputs = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
+            classes, dtypes = map(list, zip(*map(_class_labels.to_list, outputs), strict=True))
+        return cls(
+            estimator=kind.__name__,
+            parameters={
+                name: _parameters.encode(getattr(estimator, name))
+                for name in kind._get_param_names()  # type: ignore[attr-defined]
+            },
+            tree=estimator.tree_,
+            feature_names=None if names is None else names.tolist(),
+            classes=classes,
+            classes_dtype=dtypes,
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """What `fit` would have set."""
+        attributes: dict[str, Any] = {
+            "tree_": self.tree,
+            "n_features_in_": self.tree.n_features,
+            "n_outputs_": self.tree.n_outputs,
+        }
+        if self.feature_names is not None:
+            attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
+        if self.classes is not None:
+            dtypes: list[Any] = self.classes_dtype or [None] * len(self.classes)
+            classes = list(map(_class_labels.to_array, self.classes, dtypes))
+            # Of one output without lists, as scikit-learn has it.
+            n_classes = list(map(len, classes))
+            if len(classes) == 1:
+                attributes |= {"classes_": classes[0], "n_classes_": n_classes[0]}
+            else:
+                attributes |= {"classes_": classes, "n_classes_": np.array(n_classes)}
+        return attributes
+
+    def as_model(self) -> Model:
+        kind = RegressionModel if self.classes is None else ClassificationModel
+        return kind(self.attributes(), _parameters.decode_all(self.parameters))
+
+    def as_estimator(self) -> Estimator:
+        kind = getattr(import_module(__package__), self.estimator)
+        known = kind._get_param_names()
+        if unknown := sorted(self.parameters.keys() - known):
+            warnings.warn(
+                f"the model was saved with {', '.join(unknown)}, which {self.estimator} does not have in "
+                "this version; it predicts the same, but another fit will do without",
+                stacklevel=4,
+            )
+        stored = {name: value for name, value in self.parameters.items() if name in known}
+        estimator: Estimator = kind(**_parameters.decode_all(stored))
+        estimator.__dict__.update(self.attributes())
+        return estimator
+
+
+@overload
+def load(path: str | os.PathLike[str], *, as_estimator: Literal[True]) -> Estimator: ...
+@overload
+def load(path: str | os.PathLike[str], *, as_estimator: Literal[False]) -> Model: ...
+@overload
+def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any: ...
+def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any:
+    """Load an estimator from a file that its ``save`` has written.
+
+    Safe for files from strangers, which a pickle is not: everything is checked before it is used, and nothing
+    is run. A damaged file is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    as_estimator : bool, default=None
+        None gives the fitted estimator where scikit-learn is installed, and a `Model` where it is not, which
+        predicts the same and needs numpy only. True insists on the estimator; False gives a `Model` in any
+        case, without importing scikit-learn.
+
+    Returns
+    -------
+    model : DecisionTreeRegressor, DecisionTreeClassifier or Model
+        As it was saved. A parameter that a file can't hold, such as a callable, is a string that says so;
+        `fit` refuses it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, splitwood
+    >>> tree = splitwood.DecisionTreeClassifier().fit([[1.0], [2.0]], ["no", "yes"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.splitwood"
+    >>> tree.save(path)
+    >>> splitwood.load(path).predict([[0.0], [4.0]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+    return _revive(_read(path), as_estimator)
+
+
+def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Any:
+    """Make an estimator from what ``to_dict`` has given, for example by way of JSON.
+
+    Everything is checked before it is used, and nothing is run.
+
+    Parameters
+    ----------
+    data : dict
+        What ``to_dict`` has given.
+    as_estimator : bool, default=None
+        As in `load`.
+
+    Returns
+    -------
+    model : DecisionTreeRegressor, DecisionTreeClassifier or Model
+        The same to the last bit.
+
+    Examples
+    --------
+    >>> import json, splitwood
+    >>> tree = splitwood.DecisionTreeRegressor().fit([[1.0], [2.0]], [5.0, 9.0])
+    >>> text = json.dumps(tree.to_dict())
+    >>> splitwood.from_dict(json.loads(text)).predict([[0.0], [4.0]])
+    array([5., 9.])
+    """
+    return _revive(_undict(data), as_estimator)
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file, which is there as a whole or not at all."""
+    stored = Stored.of(estimator)
+    about: dict[str, Any] = {
+        "estimator": stored.estimator,
+        "splitwood": _core.__version__,
+        "parameters": stored.parameters,
+    }
+    if stored.classes_dtype is not None:
+        about["classes_dtype"] = stored.classes_dtype
+    text = json.dumps(about, allow_nan=False)
+    _core.write_model(path, stored.tree, stored.classes, stored.feature_names, text)
+
+
+def to_dict(estimator: Any) -> dict[str, Any]:
+    """A fitted estimator as lists, numbers and strings."""
+    stored = Stored.of(estimator)
+    (
+        n_features,
+        n_values,
+        feature,
+        threshold,
+        missing,
+        right,
+        values,
+        impurity,
+        rows,
+        weight,
+        n_outputs,
+        categories,
+    ) = stored.tree._state()
+    return {
+        "format": _FORMAT,
+        "version": list(FORMAT_VERSION),
+        "estimator": stored.estimator,
+        "splitwood": _core.__version__,
+        "parameters": stored.parameters,
+        "n_features": n_features,
+        "n_outputs": n_outputs,
+        "feature_names": stored.feature_names,
+        "classes": stored.classes,
+        "classes_dtype": stored.classes_dtype,
+        "tree": {
+            "feature": feature.tolist(),
+            "threshold": _thresholds_out(threshold),
+            "missing_go_to_left": missing.astype(bool).tolist(),
+            "children_right": right.tolist(),
+            "value": values.reshape(-1, n_values).tolist(),
+            "impurity": _numbers_out(impurity),
+            "n_node_samples": rows.tolist(),
+            "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
+            "categories": None
+            if categories is None
+            else {"counts": categories[0], "sets": categories[1]},
+        },
+    }
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __package__ and kind.__name__ in _CLASSIFIES
+
+
+def _revive(stored: Stored, as_estimator: bool | None) -> Any:
+    if as_estimator is None:
+        as_estimator = _has_sklearn()
+    return stored.as_estimator() if as_estimator else stored.as_model()
+
+
+def _has_sklearn() -> bool:
+    try:
+        from . import _estimators  # noqa: F401
+    except ModuleNotFoundError as error:
+        # Not there. One that is there but broken is not our choice to pass over.
+        if (error.name or "").partition(".")[0] not in ("sklearn", "scipy"):
+            raise
+        return False
+    return True
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _read(path: str | os.PathLike[str]) -> Stored:
+    tree, classes, feature_names, text = _core.read_model(path)
+    by_task = "DecisionTreeRegressor" if classes is None else "DecisionTreeClassifier"
+    about: Any = {"estimator": by_task, "parameters": {}}
+    if text is not None:
+        try:
+            about = json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValueError(f"model: {os.fspath(path)}: section 'params' is not JSON") from None
+    # What later minor versions may add informs, and no more.
+    match about:
+        case {"estimator": str(estimator), "parameters": dict(parameters)}:
+            dtypes = about.get("classes_dtype")
+        case _:
+            raise ValueError(
+                f"model: {os.fspath(path)}: section 'params' does not name an estimator"
+            )
+    return _checked(Stored(estimator, parameters, tree, feature_names, classes, dtypes))
+
+
+def _checked(stored: Stored) -> Stored:
+    """The same, if its parts go together. The tree has been checked by the core."""
+    classifies = _CLASSIFIES.get(stored.estimator)
+    if classifies is None or classifies != (stored.classes is not None):
+        raise ValueError(
+            f"model: {stored.estimator!r:.100} is no estimator of this version for "
+            f"{'a regression' if stored.classes is None else 'classes'}"
+        )
+    dtypes = stored.classes_dtype
+    if dtypes is not None and not (
+        stored.classes is not None
+        and isinstance(dtypes, list)
+        and len(dtypes) == len(stored.classes)
+    ):
+        raise ValueError("model: classes_dtype must name a dtype for each output")
+    return stored
+
+
+# ---- dicts ---------------------------------------------------------------------------------------
+
+
+def _undict(data: dict[str, Any]) -> Stored:
+    match data:
+        case {"format": "splitwood", "version": [int(major), int(minor)]}:
+            if major != FORMAT_VERSION[0]:
+                raise ValueError(
+                    f"model: it is written in format {major}.{minor}, and this version of splitwood reads "
+                    f"{FORMAT_VERSION[0]}.x; use the version that wrote it, or a newer one"
+                )
+        case _:
+            raise ValueError(
+                "model: this is not what to_dict gives: format and version are missing"
+            )
+    _refuse_others(
+        data,
+        "format version estimator splitwood parameters n_features n_outputs feature_names classes "
+        "classes_dtype tree",
+    )
+    estimator = _take(data, "estimator", lambda value: isinstance(value, str))
+    parameters = _take(data, "parameters", lambda value: isinstance(value, dict))
+    n_features = _take(data, "n_features", lambda value: type(value) is int and 0 < value < 1 << 31)
+    names = _take(data, "feature_names", lambda value: value is None or _is_list_of(str, value))
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"model: {len(names)} names for {n_features} features")
+    classes = _take(data, "classes", lambda value: value is None or _is_list_of(list, value))
+    dtypes = _take(data, "classes_dtype", lambda value: value is None or _is_list_of(str, value))
+    n_outputs = _take(data, "n_outputs", lambda value: type(value) is int and 0 < value < 1 << 31)
+    tree = _tree(_take(data, "tree", lambda value: isinstance(value, dict)), n_features, n_outputs)
+    n_values = 1 if classes is None else max(map(len, classes), default=0)
+    if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
+        raise ValueError("model: value, classes and n_outputs do not go together")
+    return _checked(Stored(estimator, parameters, tree, names, classes, dtypes))
+
+
+def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:
+    _refuse_others(
+        data,
+        "feature threshold missing_go_to_left children_right value impurity n_node_samples "
+        "weighted_n_node_samples categories",
+    )
+    values = _take(data, "value", lambda value: _is_list_of(list, value) and len(value) > 0)
+    n_values = len(values[0])
+    if any(len(row) != n_values for row in values):
+        raise ValueError("model: value must have as many numbers for each node")
+    missing = _take(data, "missing_go_to_left", lambda value: _is_list_of(bool, value))
+    weight = data.get("weighted_n_node_samples")
+    categories = data.get("categories")
+    if categories is not None:
+        _refuse_others(categories, "counts sets")
+        categories = (_counts("counts", categories, 32), _counts("sets", categories, 64))
+    return _core.Tree._from_state(
+        n_features,
+        n_values,
+        _integers("feature", data),
+        _thresholds_in(data.get("threshold")),
+        np.array(missing, dtype=np.uint8),
+        _integers("children_right", data),
+        _numbers_in("value", [number for row in values for number in row]),
+        _numbers_in("impurity", data.get("impurity")),
+        _integers("n_node_samples", data),
+        None if weight is None else _numbers_in("weighted_n_node_samples", weight),
+        n_outputs,
+        categories,
+    )
+
+
+def _refuse_others(data: dict[str, Any], known: str) -> None:
+    if not isinstance(data, dict):
+        raise ValueError(f"model: {known.split()} must be in a dict")
+    if unknown := sorted(map(str, data.keys() - known.split())):
+        raise ValueError(
+            f"model: {', '.join(unknown)[:100]} is unknown to this version of splitwood; "
+            "use the version that wrote it, or a newer one"
+        )
+
+
+def _take(data: dict[str, Any], name: str, is_right: Callable[[Any], bool]) -> Any:
+    if name not in data or not is_right(data[name]):
+        raise ValueError(f"model: {name} is missing, or not what to_dict gives")
+    return data[name]
+
+
+def _is_list_of(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def _integers(name: str, data: dict[str, Any]) -> NDArray[np.int64]:
+    values = _take(data, name, lambda value: _is_list_of(int, value))
+    if not all(-(1 << 63) <= value < 1 << 63 for value in values):
+        raise ValueError(f"model: {name} has a number beyond all nodes")
+    return np.array(values, dtype=np.int64)
+
+
+def _counts(name: str, data: dict[str, Any], bits: int) -> list[int]:
+    """Numbers that are not negative and have so many bits."""
+    values: list[int] = _take(data, name, lambda value: _is_list_of(int, value))
+    if not all(0 <= value < 1 << bits for value in values):
+        raise ValueError(f"model: {name} has a number of more than {bits} bits")
+    return values
+
+
+def _thresholds_out(values: NDArray[np.float64]) -> list[Any]:
+    """Thresholds, and where categories decide the place of their set: the lower half of a NaN."""
+    numbers: list[Any] = _numbers_out(values)
+    for node in np.flatnonzero(np.isnan(values)):
+        numbers[node] = {"set": int(values.view(np.uint64)[node]) & 0xFFFF_FFFF}
+    return numbers
+
+
+def _thresholds_in(values: Any) -> NDArray[np.float64]:
+    places: dict[int, int] = {}
+    if isinstance(values, list):
+        values = values.copy()
+        for node, value in enumerate(values):
+            match value:
+                case {"set": int(place), **others} if not others and 0 <= place < 1 << 32:
+                    places[node], values[node] = place, 0.0
+    numbers = _numbers_in("threshold", values)
+    for node, place in places.items():
+        numbers.view(np.uint64)[node] = _SET | place
+    return numbers
+
+
+def _numbers_out(values: NDArray[np.float64]) -> list[float | str]:
+    """Finite numbers as they are, others by their name."""
+    numbers = values.tolist()
+    return (
+        numbers if np.isfinite(values).all() else [n if np.isfinite(n) else str(n) for n in numbers]
+    )
+
+
+def _numbers_in(name: str, values: Any) -> NDArray[np.float64]:
+    def number(value: Any) -> float:
+        if type(value) is float or type(value) is int:
+            return float(value)
+        return _NOT_FINITE[value]
+
+    try:
+        return np.array([number(value) for value in values], dtype=np.float64)
+    except (TypeError, KeyError, OverflowError):
+        raise ValueError(f'model: {name} must be a list of numbers, "inf" and "-inf"') from None

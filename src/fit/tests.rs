@@ -1,0 +1,158 @@
+//! Whole fits: the same tree for every number of threads and memory order, and what an interrupt leaves.
+
+use super::*;
+use crate::params::{MaxFeatures, Splitter};
+use crate::threads::tests::CPUS;
+
+const N_ROWS: usize = 12_000;
+const N_COLUMNS: usize = 6;
+
+/// A large table with ties, missing values and codes of categories, and its targets.
+struct Data {
+    /// Row after row; the last column has the codes 0 to 6.
+    by_rows: Vec<f64>,
+    by_columns: Vec<f64>,
+    y: Vec<f64>,
+    outputs: Vec<f64>,
+    codes: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Data {
+    fn new() -> Self {
+        let mut state = 1u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 * 2f64.powi(-53)
+        };
+        let mut by_rows = Vec::new();
+        for _ in 0..N_ROWS {
+            let cells = [unit(), (unit() * 20.0).floor(), unit() * 1e9, 0.0, unit(), (unit() * 7.0).floor()];
+            by_rows.extend(cells);
+            let row = by_rows.len() - N_COLUMNS;
+            by_rows[row + 3] = if unit() < 0.2 { unit() } else { 0.0 };
+            if unit() < 0.1 {
+                by_rows[row + 4] = f64::NAN;
+            }
+        }
+        let cell = |row: usize, column: usize| by_rows[row * N_COLUMNS + column];
+        let by_columns = (0..N_COLUMNS).flat_map(|column| (0..N_ROWS).map(move |row| cell(row, column))).collect();
+        let y: Vec<f64> = (0..N_ROWS).map(|row| cell(row, 0) + 0.1 * cell(row, 5) + unit()).collect();
+        Self {
+            by_columns,
+            outputs: y.iter().flat_map(|&y| [y, 1.0 - y * y]).collect(),
+            codes: y.iter().map(|y| (y * 1.5) as u32).collect(),
+            weights: (0..N_ROWS).map(|_| (unit() * 4.0).floor() / 3.0).collect(),
+            by_rows,
+            y,
+        }
+    }
+
+    fn views(&self) -> [Matrix<'_, f64>; 2] {
+        [
+            Matrix::from_rows(&self.by_rows, N_ROWS, N_COLUMNS).unwrap(),
+            Matrix::with_strides(&self.by_columns, 0, N_ROWS, N_COLUMNS, 1, N_ROWS as isize).unwrap(),
+        ]
+    }
+}
+
+/// Every number of a tree to the last bit: the shortest decimal that reads back, and the sign of zero.
+fn bytes(tree: &Tree) -> String {
+    format!("{tree:?}")
+}
+
+#[test]
+fn case_06_the_same_tree_for_1_2_3_and_8_threads_and_every_memory_order() {
+    let data = Data::new();
+    let n_classes = *data.codes.iter().max().unwrap() as usize + 1;
+    let values = Target::Values(&data.y);
+    let classes = Target::Classes { codes: &data.codes, n_classes };
+    let many = Target::ManyValues { values: &data.outputs, n_outputs: 2 };
+    let ok = Params::default();
+    let drawn = Params { max_features: MaxFeatures::Sqrt, seed: 7, ..ok.clone() };
+    let cases = [
+        (Loss::SquaredError, values, ok.clone()),
+        (Loss::AbsoluteError, values, ok.clone()),
+        (Loss::Quantile(0.3), values, ok.clone()),
+        (Loss::Poisson, values, ok.clone()),
+        (Loss::Gini, classes, ok.clone()),
+        (Loss::Entropy, classes, ok.clone()),
+        (Loss::SquaredError, many, ok.clone()),
+        (Loss::SquaredError, values, drawn.clone()),
+        (Loss::Gini, classes, drawn.clone()),
+        (Loss::AbsoluteError, values, Params { min_samples_leaf: crate::Size::Rows(20), ..drawn.clone() }),
+        (Loss::SquaredError, values, Params { splitter: Splitter::Random, ..drawn }),
+        (Loss::SquaredError, values, Params { max_leaf_nodes: Some(200), ..ok.clone() }),
+        (Loss::SquaredError, values, Params { monotonic_cst: Some(vec![1, -1, 0, 0, 0, 0]), ..ok.clone() }),
+        (Loss::SquaredError, values, Params { categories: Some(vec![0, 0, 0, 0, 0, 7]), ..ok }),
+    ];
+    for (loss, target, params) in cases {
+        for weights in [None, Some(&data.weights[..])] {
+            let mut expected = None;
+            for threads in [1, 2, 3, 8] {
+                CPUS.set(Some(threads));
+                let n_views = if threads == 1 || threads == 8 { 2 } else { 1 };
+                for x in data.views().into_iter().take(n_views) {
+                    let tree = fit(&x, target, weights, loss, &params).unwrap();
+                    assert!(tree.n_leaves() > 100 && tree.n_rows(0) <= N_ROWS);
+                    let expected = &*expected.get_or_insert_with(|| bytes(&tree));
+                    assert!(bytes(&tree) == *expected, "{loss:?} {params:?}: {threads} threads change the tree");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn case_08_a_fit_that_is_stopped_at_any_time_says_so() {
+    let data = Data::new();
+    let [x, _] = data.views();
+    for loss in [Loss::SquaredError, Loss::AbsoluteError] {
+        for max_features in [MaxFeatures::All, MaxFeatures::Count(5)] {
+            let params = Params { max_features, ..Params::default() };
+            let whole = fit(&x, Target::Values(&data.y), None, loss, &params).unwrap();
+            for patience in 0..3 {
+                let mut asked = 0;
+                let go_on = |share: f64| {
+                    assert!((0.0..=1.0).contains(&share));
+                    asked += 1;
+                    asked <= patience
+                };
+                match fit_while(go_on, &x, Target::Values(&data.y), None, loss, &params) {
+                    Ok(tree) => assert_eq!(tree, whole),
+                    Err(error) => assert_eq!(error, Error::Interrupted),
+                }
+            }
+        }
+    }
+}
+
+/// A column of targets whose sorting was called off is no order; the numbers in it are no rows.
+#[test]
+fn case_08_targets_that_were_not_sorted_are_not_used() {
+    let data = Data::new();
+    let [x, _] = data.views();
+    let (rows, params) = (Rows::new(N_ROWS, None).unwrap(), Params::default());
+    let rules = params.rules(N_ROWS, N_ROWS as f64, false).unwrap();
+    let team = Team::new(None, N_ROWS, usize::MAX).unwrap();
+    let task = Task { x: Source::Dense(&x), rows: &rows, rules: &rules, choices: None, team: &team };
+    let wait = || {
+        while !team.cancelled() {
+            std::thread::yield_now();
+        }
+    };
+    team.supervise(wait, |_| false);
+    let ranked = task.rank(&data.y, &data.y);
+    assert_eq!(ranked.err(), Some(Error::Interrupted));
+}
+
+#[test]
+fn case_32_more_cells_than_memory_are_refused_before_the_work() {
+    // All the cells are one.
+    let x = Matrix::with_strides(&[1.0], 0, 1 << 24, 1 << 30, 0, 0).unwrap();
+    let y = vec![1.0; 1 << 24];
+    for params in [Params::default(), Params { max_features: MaxFeatures::Sqrt, ..Params::default() }] {
+        let outcome = fit(&x, Target::Values(&y), None, Loss::SquaredError, &params);
+        assert!(matches!(outcome, Err(Error::Memory { bytes }) if bytes > 1 << 54), "{outcome:?}");
+    }
+}

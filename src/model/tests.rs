@@ -1,0 +1,486 @@
+//! Hostile files: every truncation, every flipped bit, and lies with the right checksum.
+
+#[path = "../../tests/common/checksums.rs"]
+mod checksums;
+
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use self::checksums::repair;
+use super::layout::{self, Entry, Name};
+use super::*;
+use crate::data::{Matrix, Target};
+use crate::fit::fit;
+use crate::params::{Loss, Params};
+use crate::tree::{Node, Statistics, Test};
+
+const N_FEATURES: usize = 3;
+
+/// Rows with ties, missing values and infinities.
+fn cells() -> Vec<f64> {
+    let cell = |i: usize| match i * 7 % 11 {
+        0 => f64::NAN,
+        1 => f64::NEG_INFINITY,
+        2 => -0.0,
+        n => n as f64 * 0.1,
+    };
+    (0..30 * N_FEATURES).map(cell).collect()
+}
+
+fn rows(cells: &[f64]) -> Matrix<'_, f64> {
+    Matrix::from_rows(cells, cells.len() / N_FEATURES, N_FEATURES).unwrap()
+}
+
+fn tree(n_classes: usize, weighted: bool) -> Tree {
+    let cells = cells();
+    let codes: Vec<u32> = (0..30u32).map(|row| row * row % n_classes.max(1) as u32).collect();
+    let y: Vec<f64> = (0..30u32).map(|row| f64::from(row * row % 7) - 0.3).collect();
+    let weights: Vec<f64> = (0..30u32).map(|row| f64::from(row % 4) * 0.7).collect();
+    let params = Params { max_depth: Some(3), ..Params::default() };
+    let (target, loss) = match n_classes {
+        0 => (Target::Values(&y), Loss::SquaredError),
+        _ => (Target::Classes { codes: &codes, n_classes }, Loss::Gini),
+    };
+    fit(&rows(&cells), target, weighted.then_some(&weights[..]), loss, &params).unwrap()
+}
+
+/// A tree whose first feature has categories, more than a word of them.
+fn with_categories() -> Tree {
+    let codes: Vec<f64> = (0..200).flat_map(|row| [f64::from(row * 7 % 70), f64::from(row % 3), f64::NAN]).collect();
+    let y: Vec<f64> = (0..200).map(|row| f64::from(row * 7 % 70 % 5 + row % 3)).collect();
+    let categories = Some(vec![70, 0, 0]);
+    let params = Params { max_depth: Some(3), categories, ..Params::default() };
+    let tree = fit(&rows(&codes), Target::Values(&y), None, Loss::SquaredError, &params).unwrap();
+    assert!(tree.threshold(0).unwrap().is_nan(), "categories decide");
+    tree
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+/// One of each kind, small enough for every one of their bits.
+fn models() -> Vec<Model> {
+    let classifier = |weighted, labels: Labels| Model::classifier(tree(labels.len(), weighted), vec![labels]).unwrap();
+    vec![
+        Model::regressor(tree(0, false)).unwrap(),
+        Model::regressor(tree(0, true))
+            .unwrap()
+            .with_feature_names(texts(&["größe", "", "a b"]))
+            .unwrap()
+            .with_parameters(r#"{"max_depth": 3}"#.to_owned()),
+        classifier(false, Labels::Integers(vec![i64::MIN, 0, i64::MAX])),
+        classifier(true, Labels::Floats(vec![-0.5, 1e300])),
+        classifier(false, Labels::Bools(vec![false, true])),
+        classifier(true, Labels::Strings(texts(&["nein", "ja", "日本語", ""]))),
+        Model::regressor(with_categories()).unwrap(),
+        Model::regressor(tree(3, false).with_outputs(3).unwrap()).unwrap(),
+        // The second output has fewer classes than there are places.
+        Model::classifier(
+            tree(4, false).with_outputs(2).unwrap(),
+            vec![Labels::Strings(texts(&["a", "bcd"])), Labels::Integers(vec![5])],
+        )
+        .unwrap(),
+    ]
+}
+
+/// The model with the most sections.
+fn rich() -> Model {
+    let names = texts(&["a", "b", "größe"]);
+    let model = Model::classifier(tree(2, true), vec![Labels::Strings(texts(&["no", "yes"]))]).unwrap();
+    model.with_feature_names(names).unwrap().with_parameters("{}".to_owned())
+}
+
+fn problem(bytes: &[u8]) -> String {
+    match Model::from_bytes(bytes) {
+        Err(Error::Model { problem }) => problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Where a section starts.
+fn offset(bytes: &[u8], name: Name) -> usize {
+    let entry = (64..).step_by(32).find(|&at| bytes[at..at + 8] == name.0).unwrap();
+    u64::from_le_bytes(bytes[entry + 8..entry + 16].try_into().unwrap()) as usize
+}
+
+/// The file with these bytes at a place of a section, and checksums that say that all is well.
+fn crafted(bytes: &[u8], name: Name, at: usize, new: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let start = offset(&bytes, name) + at;
+    bytes[start..start + new.len()].copy_from_slice(new);
+    repair(&mut bytes);
+    bytes
+}
+
+/// The file with one more section, as a later version would write it.
+fn with_section(bytes: &[u8], name: [u8; 8], required: bool, payload: &[u8]) -> Vec<u8> {
+    let n_sections = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let mut entries = Vec::new();
+    let mut payloads = Vec::new();
+    for entry in bytes[64..64 + 32 * n_sections].chunks_exact(32) {
+        let field = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().unwrap()) as usize;
+        let payload = &bytes[field(8)..field(8) + field(16)];
+        let name = Name(entry[..8].try_into().unwrap());
+        entries.push(Entry {
+            name,
+            length: field(16) as u64,
+            checksum: crc32fast::hash(payload),
+            required: entry[28] == 1,
+        });
+        payloads.push(payload);
+    }
+    entries.push(Entry {
+        name: Name(name),
+        length: payload.len() as u64,
+        checksum: crc32fast::hash(payload),
+        required,
+    });
+    payloads.push(payload);
+    let mut longer = layout::encode(&entries);
+    for payload in payloads {
+        longer.resize(longer.len() + layout::padding(longer.len() as u64) as usize, 0);
+        longer.extend_from_slice(payload);
+    }
+    longer
+}
+
+fn temporary(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("splitwood-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn what_was_written_is_read() {
+    for model in models() {
+        let bytes = model.to_bytes();
+        let read = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(read, model);
+        assert_eq!(read.to_bytes(), bytes, "to the last bit");
+        assert_eq!(Tree::from_bytes(&bytes).unwrap(), *model.tree());
+        let tree = model.into_tree();
+        assert_eq!(Tree::from_bytes(&tree.to_bytes()).unwrap(), tree);
+    }
+}
+
+#[test]
+fn sections_are_where_a_memory_map_wants_them() {
+    for model in models() {
+        let bytes = model.to_bytes();
+        for name in [Name::SHAPE, Name::NODES, Name::VALUES, Name::IMPURITY, Name::ROWS] {
+            assert_eq!(offset(&bytes, name) % 64, 0);
+        }
+        let nodes = &bytes[offset(&bytes, Name::NODES)..];
+        assert_eq!(nodes[..8], model.tree().threshold(0).unwrap().to_le_bytes());
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for model in models() {
+        let bytes = model.to_bytes();
+        for length in 0..bytes.len() {
+            problem(&bytes[..length]);
+            // With a header that agrees, it still ends in the middle of something.
+            let mut shorter = bytes[..length].to_vec();
+            if length >= 64 {
+                shorter[16..24].copy_from_slice(&(length as u64).to_le_bytes());
+                repair(&mut shorter);
+                problem(&shorter);
+            }
+        }
+        problem(&[&bytes[..], &[0]].concat());
+        problem(&[&bytes[..], &bytes[..]].concat());
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    for model in models() {
+        let mut bytes = model.to_bytes();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                bytes[at] ^= 1 << bit;
+                assert!(
+                    Model::from_bytes(&bytes).is_err() && Tree::from_bytes(&bytes).is_err(),
+                    "byte {at}, bit {bit}"
+                );
+                bytes[at] ^= 1 << bit;
+            }
+        }
+        assert!(Model::from_bytes(&bytes).is_ok());
+    }
+}
+
+#[test]
+fn crafted_trees_are_refused() {
+    let bytes = rich().to_bytes();
+    let node = |id: usize, at: usize, new: &[u8]| problem(&crafted(&bytes, Name::NODES, 16 * id + at, new));
+    let n = rich().tree().node_count() as u32;
+    for right in [0, 1, n, n + 1, u32::MAX] {
+        assert!(node(0, 12, &right.to_le_bytes()).contains("child"), "a cycle, or a child that is not there: {right}");
+    }
+    for feature in [3, 1 << 30, (1 << 31) - 1, u32::MAX - 1, 3 | 1 << 31] {
+        assert!(node(0, 8, &u32::to_le_bytes(feature)).contains("feature"), "{feature}");
+    }
+    assert!(node(0, 8, &[0xFF; 4]).contains("entry"), "a leaf with a threshold");
+    assert!(node(0, 0, &f64::NAN.to_le_bytes()).contains("threshold"));
+    assert!(node(0, 0, &(-f64::NAN).to_le_bytes()).contains("entry"));
+    for number in [f64::NAN, f64::INFINITY] {
+        assert!(problem(&crafted(&bytes, Name::VALUES, 8, &number.to_le_bytes())).contains("finite"));
+    }
+    assert!(problem(&crafted(&bytes, Name::IMPURITY, 0, &f64::NAN.to_le_bytes())).contains("NaN"));
+    assert!(problem(&crafted(&bytes, Name::WEIGHT, 0, &f64::NAN.to_le_bytes())).contains("NaN"));
+}
+
+/// Every number that says how much there is, replaced by numbers that are not true.
+#[test]
+fn giant_lengths_are_refused() {
+    let bytes = rich().to_bytes();
+    let section = |name| offset(&bytes, name);
+    let n_sections = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let table = (0..n_sections).flat_map(|entry| [64 + 32 * entry + 8, 64 + 32 * entry + 16]);
+    let shape = [8, 16, 24].map(|at| section(Name::SHAPE) + at);
+    let classes = [8, 16, 24].map(|at| section(Name::CLASSES) + at);
+    let features = [0, 8, 16].map(|at| section(Name::FEATURES) + at);
+    let lies = [0, 1, 63, 64, bytes.len() as u64 + 1, 1 << 31, 1 << 32, 1 << 61, 1 << 63, u64::MAX - 63, u64::MAX];
+    for at in table.chain([16]).chain(shape).chain(classes).chain(features) {
+        for lie in lies {
+            let mut bytes = bytes.clone();
+            let truth: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
+            bytes[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            repair(&mut bytes);
+            // A string may end earlier and the next start there: not the same, but sound.
+            let sound = lie == u64::from_le_bytes(truth)
+                || (at == features[0] || at == classes[1]) && lie <= 1
+                || at == features[1] && lie == 1;
+            assert_eq!(Model::from_bytes(&bytes).is_ok(), sound, "{lie} at byte {at}");
+        }
+    }
+    for n_sections in [0, 1, 255, 256, 257, u32::MAX] {
+        let mut bytes = bytes.clone();
+        bytes[12..16].copy_from_slice(&u32::to_le_bytes(n_sections));
+        repair(&mut bytes);
+        problem(&bytes);
+    }
+}
+
+#[test]
+fn what_can_not_be_is_refused() {
+    let bytes = rich().to_bytes();
+    let shape = |at: usize, new: u32| problem(&crafted(&bytes, Name::SHAPE, at, &new.to_le_bytes()));
+    assert!(shape(0, 3).contains("task 3"));
+    assert!(shape(0, 1).contains("classes"), "a regression with labels");
+    assert!(shape(4, 0).contains("0 outputs"));
+    assert!(shape(4, 3).contains("3 outputs"));
+    assert!(shape(4, 2).contains("section 'classes'"), "one list of labels for two outputs");
+    assert!(shape(8, 0).contains("0 features"));
+    let classes = |at: usize, new: &[u8]| problem(&crafted(&bytes, Name::CLASSES, at, new));
+    assert!(classes(0, &[9]).contains("unknown kind"));
+    assert!(classes(4, &[1]).contains("unknown kind"));
+    // Head: 16 bytes, two ends, "noyes" and three zeros.
+    assert!(classes(32, &[0xFF]).contains("UTF-8"));
+    assert!(classes(37, &[1]).contains("between"));
+    assert!(problem(&crafted(&bytes, Name::FEATURES, 3 * 8 + 4, &[0xFF])).contains("UTF-8"));
+    assert!(problem(&crafted(&bytes, Name::FEATURES, 2 * 8, &4u64.to_le_bytes())).contains("longer than"));
+    assert!(problem(&crafted(&bytes, Name::FEATURES, 8, &5u64.to_le_bytes())).contains("ends where none can"));
+    assert!(problem(&crafted(&bytes, Name::PARAMS, 0, &[0xC0, 0x80])).contains("UTF-8"));
+    let floats = models()[3].to_bytes();
+    assert!(problem(&crafted(&floats, Name::CLASSES, 16, &f64::NAN.to_le_bytes())).contains("finite"));
+    let bools = models()[4].to_bytes();
+    assert!(problem(&crafted(&bools, Name::CLASSES, 17, &[2])).contains("entry"));
+}
+
+#[test]
+fn crafted_categories_are_refused() {
+    let model = Model::regressor(with_categories()).unwrap();
+    let bytes = model.to_bytes();
+    let set = |place: u32| (0x7FF8_0000_0000_0000 | u64::from(place)).to_le_bytes();
+    let n_words = model.tree().categories.as_ref().unwrap().sets.words.len() as u32;
+    assert!(Model::from_bytes(&crafted(&bytes, Name::NODES, 0, &set(n_words - 2))).is_ok(), "another set of two words");
+    for place in [n_words - 1, n_words, u32::MAX] {
+        assert!(problem(&crafted(&bytes, Name::NODES, 0, &set(place))).contains("no threshold"), "{place}");
+    }
+    // A set is as long as its feature has categories.
+    for count in [0, 64 * n_words + 1, u32::MAX] {
+        let said = problem(&crafted(&bytes, Name::CATEGORY_COUNTS, 0, &count.to_le_bytes()));
+        assert!(said.contains("no threshold"), "{count}: {said}");
+    }
+    for alone in [*b"catcount", *b"catsets\0"] {
+        let said = problem(&with_section(&rich().to_bytes(), alone, true, &[0; 12]));
+        assert!(said.contains("but one") || said.contains("not as long"), "{said}");
+    }
+}
+
+#[test]
+fn other_files_and_other_versions_say_so() {
+    let bytes = rich().to_bytes();
+    assert!(problem(b"").contains("no splitwood model"));
+    assert!(problem(&[0; 4096]).contains("no splitwood model"));
+    assert!(problem(&[b"\x80\x04\x95", &bytes[3..]].concat()).contains("no splitwood model"), "a pickle");
+    let version = |at: usize, new: u16| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 2].copy_from_slice(&new.to_le_bytes());
+        repair(&mut bytes);
+        bytes
+    };
+    for major in [0, 2, u16::MAX] {
+        let said = problem(&version(8, major));
+        assert!(said.contains(&format!("format {major}.0")) && said.contains("reads 1.x"), "{said}");
+    }
+    assert_eq!(Model::from_bytes(&version(10, 7)).unwrap(), rich(), "a minor version only adds sections");
+    assert!(problem(&Tree::to_bytes(rich().tree())).contains("tree alone"));
+}
+
+#[test]
+fn sections_of_later_versions_are_skipped_or_refused() {
+    let model = rich();
+    let bytes = model.to_bytes();
+    for payload in [&b""[..], b"?", &[7; 200]] {
+        let skipped = with_section(&bytes, *b"novelty\0", false, payload);
+        assert_eq!(Model::from_bytes(&skipped).unwrap(), model);
+        for at in offset(&skipped, Name(*b"novelty\0"))..skipped.len() {
+            let mut flipped = skipped.clone();
+            flipped[at] ^= 1;
+            assert!(problem(&flipped).contains("damaged"), "skipped, but not unread");
+        }
+        let refused = problem(&with_section(&bytes, *b"category", true, payload));
+        assert!(refused.contains("'category'") && refused.contains("newer"), "{refused}");
+    }
+    let tree = &model.tree().to_bytes();
+    assert!(problem(&with_section(tree, *b"classes\0", true, b"")).contains("classes"), "what a tree alone can't have");
+    assert!(problem(&with_section(&bytes, *b"nodes\0\0\0", true, b"")).contains("twice"));
+}
+
+#[test]
+fn sections_that_are_missing_are_missed() {
+    let bytes = rich().to_bytes();
+    let n_sections = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    for entry in 0..n_sections {
+        let mut other = bytes.clone();
+        let at = 64 + 32 * entry;
+        let name = Name(other[at..at + 8].try_into().unwrap());
+        other[at..at + 8].copy_from_slice(b"novelty\0");
+        other[at + 28] = 0;
+        repair(&mut other);
+        let optional = [Name::WEIGHT, Name::FEATURES, Name::PARAMS].contains(&name);
+        assert_eq!(Model::from_bytes(&other).is_ok(), optional, "{name}");
+    }
+}
+
+#[test]
+fn a_chain_a_million_deep_is_written_and_read() {
+    const DEPTH: u32 = 1_000_000;
+    let n = 2 * DEPTH + 1;
+    let inner = |right| Node::inner(Test { feature: 0, threshold: 0.5, missing_left: false, right });
+    // Left children all the way down, then the right children from the bottom up.
+    let left = (0..DEPTH).map(|id| inner(n - 1 - id)).chain(std::iter::repeat_n(Node::leaf(), DEPTH as usize + 1));
+    // Leaf after leaf to the left.
+    let right = (0..n).map(|id| if id % 2 == 0 && id + 1 < n { inner(id + 2) } else { Node::leaf() });
+    for nodes in [left.collect::<Vec<Node>>(), right.collect()] {
+        let n = n as usize;
+        let statistics = Statistics { values: vec![1.0; n], impurity: vec![0.0; n], rows: vec![1; n], weight: None };
+        let tree = Tree::new(nodes, statistics, 1, 1, None).unwrap();
+        let read = Tree::from_bytes(&tree.to_bytes()).unwrap();
+        assert_eq!(read.max_depth(), DEPTH as usize);
+        assert!(read == tree);
+    }
+}
+
+#[test]
+fn files_are_there_as_a_whole_or_not_at_all() {
+    let folder = temporary("whole");
+    let path = folder.join("model.splitwood");
+    for model in models() {
+        model.save(&path).unwrap();
+        assert_eq!(Model::load(&path).unwrap(), model);
+        assert_eq!(fs::read(&path).unwrap(), model.to_bytes());
+        assert_eq!(&Tree::load(&path).unwrap(), model.tree());
+    }
+    let tree = tree(0, false);
+    tree.save(&path).unwrap();
+    assert_eq!(Tree::load(&path).unwrap(), tree);
+    fs::create_dir(folder.join("taken")).unwrap();
+    for path in ["taken", "nowhere/model", "..", ""] {
+        assert!(matches!(tree.save(folder.join(path)), Err(Error::File { .. })), "{path}");
+    }
+    let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["model.splitwood", "taken"], "no drafts");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = temporary("links");
+    let (file, link) = (folder.join("x".repeat(255)), folder.join("link"));
+    fs::write(&file, b"before").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&file, &link).unwrap();
+    rich().save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(Model::load(&file).unwrap(), rich());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = temporary("none");
+    let error = Model::load(folder.join("missing")).unwrap_err();
+    assert!(matches!(&error, Error::File { code: Some(_), .. }) && error.to_string().contains("missing"), "{error}");
+    assert!(matches!(Model::load(&folder), Err(Error::File { .. })));
+    let short = folder.join("short");
+    fs::write(&short, &rich().to_bytes()[..100]).unwrap();
+    let error = Model::load(&short).unwrap_err().to_string();
+    assert!(error.contains("short") && error.contains("truncated: 100 bytes"), "{error}");
+    #[cfg(unix)]
+    {
+        assert!(matches!(Model::load("/dev/zero"), Err(Error::Model { .. })));
+        assert!(matches!(rich().save("/dev/null"), Err(Error::Model { .. })));
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Bytes at some places of a file.
+fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
+    prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![any::<u8>(), Just(0), Just(0xFF)]), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// With the checksum repaired, whatever is accepted is sound: it is written and read again as it is, and predicts.
+    #[test]
+    fn mutations_are_refused_or_sound(which in 0..9usize, mutations in mutations(), cut in prop::option::weighted(0.1, any::<prop::sample::Index>())) {
+        let mut bytes = models()[which].to_bytes();
+        for (at, byte) in mutations {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        repair(&mut bytes);
+        match Model::from_bytes(&bytes) {
+            Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),
+            Ok(model) => {
+                let again = Model::from_bytes(&model.to_bytes()).unwrap();
+                prop_assert_eq!(&again.to_bytes(), &model.to_bytes());
+                if model.tree().n_features() == N_FEATURES {
+                    let cells = cells();
+                    let leaves = model.tree().apply(&rows(&cells), Some(1)).unwrap();
+                    prop_assert!(leaves.iter().all(|&leaf| model.tree().children(leaf as usize).is_none()));
+                }
+            }
+        }
+    }
+}

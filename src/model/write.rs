@@ -1,0 +1,86 @@
+//! A model → the sections of its file.
+
+use std::io::{self, Write};
+
+use super::codec::{write_all, write_strings};
+use super::layout::{self, Entry, Name};
+use super::shape::Shape;
+use super::{Contents, Task};
+
+/// Writes a section's bytes; called once to measure them and once to keep them.
+type WriteSection<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
+
+/// The sections in the order of the file. To add one, see "Adding a section" in `docs/model-format.md`.
+fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> {
+    let Contents { tree, task, feature_names, parameters } = *contents;
+    let statistics = &tree.statistics;
+    let shape = Shape::of(tree, task);
+    let mut sections: Vec<(Name, bool, WriteSection<'a>)> = vec![
+        (Name::SHAPE, true, Box::new(move |out| shape.write(out))),
+        (Name::NODES, true, Box::new(|out| write_all(out, &tree.nodes))),
+        (Name::VALUES, true, Box::new(|out| write_all(out, &statistics.values))),
+        (Name::IMPURITY, true, Box::new(|out| write_all(out, &statistics.impurity))),
+        (Name::ROWS, true, Box::new(|out| write_all(out, &statistics.rows))),
+    ];
+    if let Some(weight) = &statistics.weight {
+        sections.push((Name::WEIGHT, true, Box::new(|out| write_all(out, weight))));
+    }
+    if let Some(categories) = &tree.categories {
+        sections.push((Name::CATEGORY_COUNTS, true, Box::new(|out| write_all(out, &categories.counts))));
+        sections.push((Name::CATEGORY_SETS, true, Box::new(|out| write_all(out, &categories.sets.words))));
+    }
+    if let Some(Task::Classification(classes)) = task {
+        sections.push((Name::CLASSES, true, Box::new(|out| classes.iter().try_for_each(|labels| labels.write(out)))));
+    }
+    if let Some(names) = feature_names {
+        sections.push((Name::FEATURES, true, Box::new(|out| write_strings(out, names))));
+    }
+    if let Some(json) = parameters {
+        sections.push((Name::PARAMS, false, Box::new(|out| out.write_all(json.as_bytes()))));
+    }
+    sections
+}
+
+/// Writes a model, in the order of its bytes.
+pub(super) fn write(out: &mut dyn Write, contents: &Contents<'_>) -> io::Result<()> {
+    let sections = sections(contents);
+    let mut entries = Vec::with_capacity(sections.len());
+    for (name, required, write) in &sections {
+        let mut measure = Measure::default();
+        write(&mut measure)?;
+        entries.push(Entry {
+            name: *name,
+            length: measure.length,
+            checksum: measure.hasher.finalize(),
+            required: *required,
+        });
+    }
+    let front = layout::encode(&entries);
+    out.write_all(&front)?;
+    let mut end = front.len() as u64;
+    for (entry, (_, _, write)) in entries.iter().zip(&sections) {
+        out.write_all(&[0; 64][..layout::padding(end) as usize])?;
+        write(out)?;
+        end += layout::padding(end) + entry.length;
+    }
+    Ok(())
+}
+
+/// Counts and sums up bytes, and keeps none.
+#[derive(Default)]
+struct Measure {
+    length: u64,
+    hasher: crc32fast::Hasher,
+}
+
+impl Write for Measure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.length += bytes.len() as u64;
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Model files for Python: a tree, labels, names and a text, in and out.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
+
+use super::error::without_interpreter;
+use super::tree::PyTree;
+use crate::model::{Labels, Model};
+
+/// Labels as a list of Python's own values, all of the type of the first.
+impl<'py> FromPyObject<'_, 'py> for Labels {
+    type Error = PyErr;
+
+    fn extract(list: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let first = list.get_item(0)?;
+        // A bool is an int too.
+        if first.is_instance_of::<PyBool>() {
+            list.extract().map(Self::Bools)
+        } else if first.is_instance_of::<PyInt>() {
+            list.extract().map(Self::Integers)
+        } else if first.is_instance_of::<PyFloat>() {
+            list.extract().map(Self::Floats)
+        } else if first.is_instance_of::<PyString>() {
+            list.extract().map(Self::Strings)
+        } else {
+            Err(PyTypeError::new_err(format!("a model file has no labels like {}", first.repr()?)))
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for &Labels {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        match self {
+            Labels::Integers(labels) => PyList::new(py, labels),
+            Labels::Floats(labels) => PyList::new(py, labels),
+            Labels::Bools(labels) => PyList::new(py, labels),
+            Labels::Strings(labels) => PyList::new(py, labels),
+        }
+    }
+}
+
+/// Write a model file; without ``classes`` it is a regression.
+#[pyfunction]
+pub(super) fn write_model(
+    py: Python<'_>,
+    path: PathBuf,
+    tree: &PyTree,
+    classes: Option<Vec<Labels>>,
+    feature_names: Option<Vec<String>>,
+    parameters: String,
+) -> PyResult<()> {
+    without_interpreter(py, |_| {
+        let tree = tree.0.clone();
+        let mut model = match classes {
+            None => Model::regressor(tree),
+            Some(classes) => Model::classifier(tree, classes),
+        }?;
+        if let Some(names) = feature_names {
+            model = model.with_feature_names(names)?;
+        }
+        model.with_parameters(parameters).save(path)
+    })
+}
+
+/// Tree, classes, names of features and parameters of a model file; everything is checked first.
+#[pyfunction]
+#[allow(clippy::type_complexity)] // The parts of a model.
+pub(super) fn read_model(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(PyTree, Option<Vec<Bound<'_, PyList>>>, Option<Vec<String>>, Option<String>)> {
+    let model = without_interpreter(py, |_| Model::load(path))?;
+    let classes = model.classes().iter().map(|labels| labels.into_pyobject(py)).collect::<PyResult<Vec<_>>>()?;
+    let names = model.feature_names().map(<[String]>::to_vec);
+    let parameters = model.parameters().map(str::to_owned);
+    Ok((PyTree(model.into_tree()), (!classes.is_empty()).then_some(classes), names, parameters))
+}

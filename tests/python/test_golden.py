@@ -1,0 +1,72 @@
+"""Models that earlier versions wrote, with the answers that they gave."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import splitwood
+
+FOLDER = Path(__file__).parents[1] / "golden"
+FILES = sorted(FOLDER.glob("*/*.splitwood"))
+
+
+def read_lines(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split(",") for line in lines]
+
+
+def test_there_are_models_of_every_kind():
+    names = {file.stem for file in FILES if file.parent.name == "1.0"}
+    assert names == {
+        "regressor",
+        "weighted-median-of-a-frame",
+        "string-classes",
+        "object-classes",
+        "int32-classes",
+        "bool-classes",
+        "float-classes",
+        "two-numbers",
+        "two-classes",
+        "leaf",
+    }
+
+
+@pytest.mark.parametrize("as_estimator", [True, False])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_golden_models_answer_as_they_did(file, as_estimator):
+    cells = read_lines(file.with_name("rows.csv"))
+    X = np.array([[float(cell or "nan") for cell in row] for row in cells])
+    expected = read_lines(file.with_suffix(".expected.csv"))
+    assert len(X) == len(expected) == 60
+    model = splitwood.load(file, as_estimator=as_estimator)
+    if as_estimator and hasattr(model, "feature_names_in_"):
+        # An array without names gives a warning.
+        pd = pytest.importorskip("pandas")
+        X = pd.DataFrame(X, columns=model.feature_names_in_)
+    n_outputs = model.n_outputs_
+    answers = model.predict(X).reshape(len(X), n_outputs).tolist()
+    assert [list(map(str, answer)) for answer in answers] == [line[:n_outputs] for line in expected]
+    if hasattr(model, "classes_"):
+        shares = np.array([[float(share) for share in line[n_outputs:]] for line in expected])
+        proba = model.predict_proba(X)
+        for j, output in enumerate([proba] if n_outputs == 1 else proba):
+            expected_shares = np.split(shares, n_outputs, axis=1)[j][:, : output.shape[1]]
+            np.testing.assert_array_equal(output, expected_shares, strict=True)
+
+
+def test_golden_labels_have_their_dtypes():
+    dtypes = {
+        file.stem: splitwood.load(file).classes_.dtype.str
+        for file in FILES
+        if file.stem.endswith("-classes")
+        and file.stem != "two-classes"
+        and file.parent.name == "1.0"
+    }
+    assert dtypes == {
+        "string-classes": "<U4",
+        "object-classes": "|O",
+        "int32-classes": "<i4",
+        "bool-classes": "|b1",
+        "float-classes": "<f8",
+    }

@@ -1,0 +1,127 @@
+"""Memory: what can't be had is a MemoryError before the work, and nothing is kept."""
+
+import numpy as np
+import pytest
+
+from scripts import LINUX, run_script
+from splitwood import DecisionTreeRegressor
+
+LIMITED = """
+    import json, resource
+    from pathlib import Path
+    import numpy as np
+    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+    def in_use():
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize"))
+
+    def outcome(work):
+        try:
+            work()
+        except MemoryError as error:
+            return str(error)
+        return "done"
+
+    rng = np.random.default_rng(0)
+    # Whatever is started once is started before the limit.
+    warm_up = rng.normal(size=(20_000, 4))
+    model = DecisionTreeRegressor().fit(warm_up, warm_up[:, 0])
+    model.predict(warm_up)
+"""
+
+
+@LINUX
+def test_case_32_fits_and_predictions_that_need_too_much_raise_memory_error():
+    outcomes = run_script(
+        LIMITED,
+        """
+    # Tables whose cells are all the same one: no memory, but no end of work.
+    wide = np.broadcast_to(np.float32(1.0), (1 << 16, 1 << 16))
+    long = np.broadcast_to(1.0, (1 << 30, 4))
+    y = rng.normal(size=1 << 16)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (in_use() + (1 << 30), hard))
+    outcomes = [
+        outcome(lambda: DecisionTreeRegressor().fit(wide, y)),
+        outcome(lambda: DecisionTreeRegressor(criterion="absolute_error").fit(wide, y)),
+        outcome(lambda: DecisionTreeRegressor(max_features="sqrt").fit(wide, y)),
+        outcome(lambda: DecisionTreeClassifier().fit(wide, y > 0)),
+        outcome(lambda: model.predict(long)),
+        outcome(lambda: model.apply(long)),
+        outcome(lambda: model.decision_path(long)),
+    ]
+    DecisionTreeRegressor().fit(warm_up, warm_up[:, 0])
+    print(json.dumps(outcomes))
+    """,
+    )
+    for text in outcomes:
+        assert "allocate" in text, outcomes
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "settings", ["", "criterion='absolute_error'", "max_features=3", "n_jobs=1"]
+)
+def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
+    """Whatever the limit is, the process lives: an allocation that fails halfway would end it."""
+    outcomes = run_script(
+        LIMITED,
+        f"""
+    X, y = rng.normal(size=(100_000, 8)), rng.normal(size=100_000)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    outcomes = []
+    for megabytes in range(2, 80, 6):
+        resource.setrlimit(resource.RLIMIT_AS, (in_use() + (megabytes << 20), hard))
+        outcomes.append(outcome(lambda: DecisionTreeRegressor({settings}).fit(X, y)))
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    print(json.dumps(outcomes))
+    """,
+    )
+    assert outcomes[0] != "done"
+    assert outcomes[-1] == "done"
+
+
+def test_case_32_more_than_2_to_the_31_cells_are_predicted_right():
+    n_rows, n_columns = (1 << 19) + 1, 1 << 12
+    column = np.arange(n_columns, dtype=np.float32)
+    model = DecisionTreeRegressor().fit(np.eye(n_columns, dtype=np.float32)[:50], np.arange(50.0))
+    row = np.where(column == 7, 1.0, 0.0).astype(np.float32)
+    X = np.broadcast_to(row, (n_rows, n_columns))
+    assert X.size > 1 << 31
+    expected = model.predict(row[None])
+    assert (model.predict(X) == expected).all()
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "settings",
+    ["", "criterion='absolute_error'", "max_features=2, random_state=0, max_leaf_nodes=50"],
+)
+def test_fitting_a_thousand_times_keeps_no_memory(settings):
+    kilobytes = run_script(f"""
+    import gc, json
+    from pathlib import Path
+    import numpy as np
+    from splitwood import DecisionTreeRegressor
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10_000, 4)), rng.normal(size=10_000)
+
+    def resident():
+        gc.collect()
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+    def fit(n):
+        for _ in range(n):
+            DecisionTreeRegressor(max_depth=4, {settings}).fit(X, y).predict(X[:5000])
+
+    fit(300)
+    before = resident()
+    fit(1000)
+    print(json.dumps([before, resident()]))
+    """)
+    before, after = kilobytes
+    # One kept column of the thousand would be 80 kB each time, one kept tree a kilobyte.
+    assert after - before < 8_000
