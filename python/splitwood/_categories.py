@@ -18,8 +18,9 @@ from ._frames import Column
 
 # Which features have categories: a mask, their places, their names, or those whose columns say so.
 CategoricalFeatures = ArrayLike | Literal["from_dtype"] | None
-# The codes of a column's labels, or None for a column of numbers.
-Codes = dict[Any, int] | None
+# Of each feature, None for numbers: its labels, by code, and its codes, by label.
+Labels = list[NDArray[Any] | None]
+Codes = list[dict[Any, int] | None]
 
 # All whole numbers up to here are floats of 32 bits.
 _MAX_FLOAT32 = 1 << 24
@@ -93,11 +94,16 @@ def find_labels(column: Column) -> NDArray[Any]:
         found.sort()
     except TypeError:
         found.sort(key=_rank)
-    if all(isinstance(label, Real) for label in found):
-        return np.array(found)
-    labels_of_any_type = np.empty(len(found), dtype=object)
-    labels_of_any_type[:] = found
-    return labels_of_any_type
+    return as_array(found)
+
+
+def as_array(labels: list[Any]) -> NDArray[Any]:
+    """Numbers as an array of numbers, other labels as one of objects."""
+    if all(isinstance(label, Real) for label in labels):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
 
 
 def _rank(label: object) -> tuple[str, float, str]:
@@ -112,10 +118,15 @@ def codes_of(labels: NDArray[Any]) -> dict[Any, int]:
     return {label: code for code, label in enumerate(labels.tolist())}
 
 
-def encode(column: Column, codes: Codes) -> Column:
-    """A column of codes instead of labels; NaN for missing and unknown ones. Numbers stay as they are."""
-    if codes is None:
-        return column
+def encode(columns: list[Column], codes: Codes) -> list[Column]:
+    """The columns with codes instead of labels, NaN for missing and unknown ones; numbers as they are."""
+    return [
+        column if known is None else _encode(column, known)
+        for column, known in zip(columns, codes, strict=True)
+    ]
+
+
+def _encode(column: Column, codes: dict[Any, int]) -> Column:
     places, labels = _factorize(column)
     # The last one is for -1.
     found = np.array([*(codes.get(label, np.nan) for label in labels), np.nan])

@@ -24,9 +24,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _answers, _core, _storage
-from ._categories import CategoricalFeatures, Codes, codes_of, encode, find_categorical, find_labels
+from ._categories import (
+    CategoricalFeatures,
+    Codes,
+    Labels,
+    codes_of,
+    encode,
+    find_categorical,
+    find_labels,
+)
 from ._class_weight import ClassWeight, weigh_outputs
-from ._frames import Column, array_columns, gather, read_columns, read_frame
+from ._frames import array_columns, gather, read_columns, read_frame
 from ._progress import Report, shown_progress
 from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
 
@@ -46,11 +54,10 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     tree_: _core.Tree
     n_features_in_: int
-    max_features_: int
     is_categorical_: NDArray[np.bool_] | None
-    # Of each feature, None for numbers. All None if there are no categories.
-    categories_: list[NDArray[Any] | None] | None
-    _codes: list[Codes] | None
+    categories_: Labels | None
+    # None if there are no categories.
+    _codes: Codes | None = None
 
     def __init__(
         self,
@@ -115,7 +122,8 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
 
     def _seed(self) -> int:
         """What random choices follow from. Where nothing is chosen, the random state is left alone."""
-        draws_features = self.max_features_ < self.n_features_in_
+        n_features = self.n_features_in_
+        draws_features = _features_at_a_time(self.max_features, n_features) < n_features
         draws_thresholds = not (isinstance(self.splitter, str) and self.splitter == "best")
         seed = self.random_state
         if draws_features or draws_thresholds:
@@ -173,7 +181,6 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = targets[:, 0]
         twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
-        twin.max_features_ = _features_at_a_time(self.max_features, twin.n_features_in_)
         weights = _as_weights(sample_weight, len(targets))
         source = sparse_columns(rows) if is_sparse(rows) else _aligned(rows)
         with shown_progress(self.verbose, len(targets)) as progress:
@@ -330,6 +337,25 @@ class _BaseTree(MultiOutputMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    @property
+    def max_features_(self) -> int:
+        """Number of features that are looked at for each split.
+
+        Returns
+        -------
+        max_features : int
+            What ``max_features`` means for the features that ``fit`` saw.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor(max_features="sqrt").fit([[1.0] * 10], [5.0])
+        >>> tree.max_features_
+        3
+        """
+        check_is_fitted(self, "n_features_in_")
+        return _features_at_a_time(self.max_features, self.n_features_in_)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -937,7 +963,7 @@ def _checked_categories(
         estimator._codes = [
             None if labels is None else codes_of(labels) for labels in estimator.categories_
         ]
-        columns = _encoded(estimator, columns)
+        columns = encode(columns, estimator._codes)
     cells = gather(len(cast("Any", X)), columns)
     rows, targets = check_X_y(cells, y, multi_output=True, estimator=estimator, **_CHECK_X)
     return rows, targets
@@ -945,14 +971,14 @@ def _checked_categories(
 
 def _checked_rows(estimator: _BaseTree, X: ArrayLike) -> NDArray[Any]:
     """``X`` as an array, with the number and the names of the features that the estimator knows."""
-    if getattr(estimator, "_codes", None) is not None:
+    if estimator._codes is not None:
         columns = read_columns(X)
         if columns is None:
             X = validate_data(estimator, X, reset=False, **_check_labels(X))
             columns = array_columns(cast("NDArray[Any]", X))
         else:
             validate_data(estimator, X, reset=False, skip_check_array=True)
-        cells = gather(len(cast("Any", X)), _encoded(estimator, columns))
+        cells = gather(len(cast("Any", X)), encode(columns, estimator._codes))
         rows: NDArray[Any] = check_array(cells, estimator=estimator, input_name="X", **_CHECK_X)
         return rows
     frame = read_frame(X)
@@ -972,12 +998,6 @@ def _check_labels(X: ArrayLike) -> dict[str, Any]:
         )
     is_numeric = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
     return {"dtype": None if is_numeric else object, "ensure_all_finite": False}
-
-
-def _encoded(estimator: _BaseTree, columns: list[Column]) -> list[Column]:
-    """The columns with the codes of their labels, as the estimator knows them."""
-    assert estimator._codes is not None
-    return [encode(column, codes) for column, codes in zip(columns, estimator._codes, strict=True)]
 
 
 def _is_plain_table(X: ArrayLike) -> TypeGuard[NDArray[Any]]:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _answers, _core
-from ._frames import read_frame
+from ._categories import Codes, encode
+from ._frames import array_columns, gather, read_columns, read_frame
 
 
 class Model:
@@ -30,6 +31,8 @@ class Model:
         Names of the features, if the training rows had names.
     n_outputs_ : int
         Number of targets.
+    is_categorical_, categories_
+        Which features have categories, and their labels; None if none has.
     parameters : dict
         The estimator's parameters by name.
 
@@ -49,6 +52,7 @@ class Model:
     tree_: _core.Tree
     n_features_in_: int
     n_outputs_: int
+    _codes: Codes | None = None
     _task = ""
 
     def __init__(self, attributes: dict[str, Any], parameters: dict[str, Any]) -> None:
@@ -71,6 +75,8 @@ class Model:
 
     def _rows(self, X: ArrayLike) -> NDArray[Any]:
         """``X`` as the core reads it."""
+        if self._codes is not None:
+            return self._encoded(X, self._codes)
         if self.tree_.reads(X):
             return cast("NDArray[Any]", X)
         cells = read_frame(X)
@@ -88,6 +94,24 @@ class Model:
             raise ValueError("X: must be a table of numbers, got strings")
         dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         return np.require(rows, dtype.newbyteorder("="), ["A"])
+
+    def _encoded(self, X: Any, codes: Codes) -> NDArray[Any]:
+        """``X`` with the codes of labels."""
+        columns = read_columns(X)
+        if columns is not None:
+            self._check_names(X)
+        else:
+            is_numeric = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+            X = X if is_numeric else np.asarray(X, dtype=object)
+            if X.ndim != 2:
+                raise ValueError(f"X: must be a table, got shape {X.shape}")
+            columns = array_columns(X)
+        if len(X) == 0 or len(columns) != len(codes):
+            raise ValueError(
+                f"X: must have {len(codes)} features and at least one row, "
+                f"got shape {(len(X), len(columns))}"
+            )
+        return gather(len(X), encode(columns, codes))
 
     def _check_names(self, X: Any) -> None:
         expected = getattr(self, "feature_names_in_", None)

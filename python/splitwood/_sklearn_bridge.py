@@ -254,7 +254,6 @@ def from_sklearn(estimator: Any) -> Estimator:
     made.tree_ = _from_nodes(tree)
     made.n_outputs_ = tree.n_outputs
     made.n_features_in_ = estimator.n_features_in_
-    made.max_features_ = estimator.max_features_
     made.is_categorical_ = made.categories_ = None
     if hasattr(estimator, "feature_names_in_"):
         made.feature_names_in_ = estimator.feature_names_in_

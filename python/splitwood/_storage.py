@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _class_labels, _core, _parameters
+from . import _category_labels, _class_labels, _core, _parameters
+from ._categories import codes_of
 from ._model import ClassificationModel, Model, RegressionModel
 
 if TYPE_CHECKING:
@@ -52,12 +53,15 @@ class Stored:
     # A list for each output, and numpy's name for its dtype; None for a regression.
     classes: list[list[Any]] | None
     classes_dtype: list[str] | None
+    # A list of labels for each feature with categories; None if there are none, or only codes are known.
+    categories: list[list[Any] | None] | None
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
         """What there is to store of a fitted estimator, or of one derived from it."""
         kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
+        categories = getattr(estimator, "categories_", None)
         classes = dtypes = None
         if _CLASSIFIES[kind.__name__]:
             outputs = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
@@ -72,6 +76,7 @@ class Stored:
             feature_names=None if names is None else names.tolist(),
             classes=classes,
             classes_dtype=dtypes,
+            categories=None if categories is None else _category_labels.to_lists(categories),
         )
 
     def attributes(self) -> dict[str, Any]:
@@ -80,7 +85,18 @@ class Stored:
             "tree_": self.tree,
             "n_features_in_": self.tree.n_features,
             "n_outputs_": self.tree.n_outputs,
+            "is_categorical_": None,
+            "categories_": None,
         }
+        if self.categories is not None:
+            # A tree without categories has none of any feature.
+            counts, _ = self.tree._state()[-1] or ([0] * self.tree.n_features, [])
+            labels = _category_labels.to_arrays(self.categories, counts)
+            attributes |= {
+                "is_categorical_": np.array([known is not None for known in labels]),
+                "categories_": labels,
+                "_codes": [None if known is None else codes_of(known) for known in labels],
+            }
         if self.feature_names is not None:
             attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
         if self.classes is not None:
@@ -190,6 +206,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     }
     if stored.classes_dtype is not None:
         about["classes_dtype"] = stored.classes_dtype
+    if stored.categories is not None:
+        about["categories"] = stored.categories
     text = json.dumps(about, allow_nan=False)
     _core.write_model(path, stored.tree, stored.classes, stored.feature_names, text)
 
@@ -222,6 +240,7 @@ def to_dict(estimator: Any) -> dict[str, Any]:
         "feature_names": stored.feature_names,
         "classes": stored.classes,
         "classes_dtype": stored.classes_dtype,
+        "categories": stored.categories,
         "tree": {
             "feature": feature.tolist(),
             "threshold": _thresholds_out(threshold),
@@ -274,12 +293,12 @@ def _read(path: str | os.PathLike[str]) -> Stored:
     # What later minor versions may add informs, and no more.
     match about:
         case {"estimator": str(estimator), "parameters": dict(parameters)}:
-            dtypes = about.get("classes_dtype")
+            dtypes, categories = about.get("classes_dtype"), about.get("categories")
         case _:
             raise ValueError(
                 f"model: {os.fspath(path)}: section 'params' does not name an estimator"
             )
-    return _checked(Stored(estimator, parameters, tree, feature_names, classes, dtypes))
+    return _checked(Stored(estimator, parameters, tree, feature_names, classes, dtypes, categories))
 
 
 def _checked(stored: Stored) -> Stored:
@@ -318,7 +337,7 @@ def _undict(data: dict[str, Any]) -> Stored:
     _refuse_others(
         data,
         "format version estimator splitwood parameters n_features n_outputs feature_names classes "
-        "classes_dtype tree",
+        "classes_dtype categories tree",
     )
     estimator = _take(data, "estimator", lambda value: isinstance(value, str))
     parameters = _take(data, "parameters", lambda value: isinstance(value, dict))
@@ -333,7 +352,8 @@ def _undict(data: dict[str, Any]) -> Stored:
     n_values = 1 if classes is None else max(map(len, classes), default=0)
     if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
         raise ValueError("model: value, classes and n_outputs do not go together")
-    return _checked(Stored(estimator, parameters, tree, names, classes, dtypes))
+    categories = data.get("categories")
+    return _checked(Stored(estimator, parameters, tree, names, classes, dtypes, categories))
 
 
 def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:

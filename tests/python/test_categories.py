@@ -1,7 +1,9 @@
 """Categorical features: the best of all sets, the same model from every table, labels missing or unseen."""
 
 import copy
+import json
 import pickle
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import splitwood
 from splitwood import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -662,6 +665,107 @@ def test_copies_predict_the_same(duplicate):
     assert fresh.get_params() == model.get_params()
     assert not hasattr(fresh, "categories_")
     assert_same_tree(fresh.fit(X, y), model)
+
+
+# ---- in files ------------------------------------------------------------------------------------
+
+
+def by_file(model, path, as_estimator):
+    model.save(path / "tree.splitwood")
+    return splitwood.load(path / "tree.splitwood", as_estimator=as_estimator)
+
+
+def by_json(model, _, as_estimator):
+    return splitwood.from_dict(json.loads(json.dumps(model.to_dict())), as_estimator=as_estimator)
+
+
+STORED = [
+    *TABLES.values(),
+    pd.DataFrame({"a": [0.5, np.inf, -np.inf, 0.5, 3.0, np.nan, 7.0, 8.0]}),
+    pd.DataFrame({"a": [True, False, None, True, False, None, True, True]}),
+    pd.DataFrame({"a": np.array(["a", 1, 2.5, "1", None, 2**70, "b", "c"], object)}),
+    pd.DataFrame({"a": [None] * 8}),
+]
+
+
+@pytest.mark.parametrize("as_estimator", [True, False])
+@pytest.mark.parametrize("way", [by_file, by_json])
+@pytest.mark.parametrize("X", STORED, ids=range(len(STORED)))
+def test_labels_are_saved(X, way, as_estimator, tmp_path):
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, Y)
+    twin = way(model, tmp_path, as_estimator)
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
+    np.testing.assert_array_equal(twin.is_categorical_, model.is_categorical_)
+    np.testing.assert_array_equal(twin.categories_[0], model.categories_[0], strict=True)
+    for known, expected in zip(twin.categories_[0], model.categories_[0], strict=True):
+        assert type(known) is type(expected)
+    assert twin.categories_[1:] == model.categories_[1:]
+    if as_estimator:
+        assert twin.get_params() == model.get_params()
+        assert_same_tree(clone(twin).fit(X, Y), model)
+
+
+def test_a_model_reads_arrays_and_refuses_what_the_estimator_refuses(tmp_path):
+    X, y = shops()
+    rows = X.to_numpy()
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(rows, y)
+    twin = by_file(model, tmp_path, False)
+    for cells in (rows, rows.tolist(), rows[:1], X, pl.from_pandas(X)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_array_equal(twin.predict(cells), model.predict(cells))
+            np.testing.assert_array_equal(twin.apply(cells), model.apply(cells))
+    for wrong in (rows[:, :2], rows[:0], rows[0], [["Rome", "x", 1.0]]):
+        with pytest.raises(ValueError, match=r"^X: "):
+            twin.predict(wrong)
+    codes = DecisionTreeRegressor(categorical_features=[0]).fit(mixed()[0], mixed()[1])
+    twin = by_file(codes, tmp_path, False)
+    np.testing.assert_array_equal(twin.predict(mixed()[0]), codes.predict(mixed()[0]))
+
+
+@pytest.mark.parametrize("label", [("t", 1), b"a", pd.Timestamp("2024-01-01")])
+def test_labels_that_no_file_can_hold_are_refused(label, tmp_path):
+    X = np.empty((2, 1), object)
+    X[:, 0] = [label, "a"]
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"^categories_: a label such as"):
+        model.save(tmp_path / "tree.splitwood")
+    with pytest.raises(ValueError, match=r"^categories_: a label such as"):
+        model.to_dict()
+
+
+@pytest.mark.parametrize(
+    "crafted",
+    [
+        [],
+        [["Lima", "Oslo", "Rome"]],
+        [["Lima", "Oslo"], None, None, None],
+        [["Lima", "Oslo", "Oslo"], None, None, None],
+        [["Lima", "Oslo", None], None, None, None],
+        [["Lima", "Oslo", ["Rome"]], None, None, None],
+        [["Lima", "Oslo", {"float": "nan"}], None, None, None],
+        [None, None, None, None],
+        [["Lima", "Oslo", "Rome"], ["x"], None, None],
+        "labels",
+        {"0": []},
+    ],
+    ids=repr,
+)
+def test_crafted_labels_are_refused(crafted):
+    data = fitted().to_dict()
+    for as_estimator in (True, False):
+        with pytest.raises(ValueError, match=r"^model: "):
+            splitwood.from_dict(data | {"categories": crafted}, as_estimator=as_estimator)
+
+
+def test_without_labels_rows_hold_codes():
+    X, y = mixed()
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    data = model.to_dict()
+    del data["categories"]
+    twin = splitwood.from_dict(data)
+    assert twin.categories_ is None
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
 
 
 def test_a_fit_forgets_the_categories_of_the_last_one():
