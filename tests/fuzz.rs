@@ -298,7 +298,7 @@ proptest! {
     fn sparse_arrays_are_judged(seed in any::<u64>()) {
         let dice = &mut Dice::new(seed);
         let n_rows = dice.below(6);
-        let mut place = |dice: &mut Dice| if dice.chance(0.9) { dice.below(7) as i64 } else { integer(dice) };
+        let place = |dice: &mut Dice| if dice.chance(0.9) { dice.below(7) as i64 } else { integer(dice) };
         let mut starts: Vec<i64> = (0..dice.below(5)).map(|_| place(dice)).collect();
         if dice.chance(0.8) {
             starts.insert(0, 0);
