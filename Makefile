@@ -73,10 +73,10 @@ fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes:
 	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --test fuzz
 	FUZZ_TIMES=$(FUZZ_TIMES) HYPOTHESIS_PROFILE=explore $(PY) -m pytest tests/python/test_wild.py $(PYTEST_ARGS)
 
-# The unit tests whose code has unsafe blocks, with fewer random cases: valgrind takes some fifty times as long.
+# The unit tests whose code has unsafe blocks.
 valgrind: ## memcheck over the tests of the unsafe kernels
-	PROPTEST_RNG_SEED=1 PROPTEST_CASES=8 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
-	    $(CARGO) test --quiet --lib -- --test-threads=1 predict:: threads::
+	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
+	    $(CARGO) test --quiet --lib -- --test-threads=1 predict:: threads:: memory::
 
 lint: $(VENV)/installed $(VENV)/requirements-lint.txt ## rustfmt, clippy, ruff, mypy, stubtest
 	$(CARGO) fmt --check

@@ -434,9 +434,11 @@ impl Rows {
         if !sum.is_finite() {
             return Err(Error::argument("sample_weight", "the sum overflows; rescale the weights"));
         }
-        let kept: Vec<u32> = (0..n_rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
-        let len = kept.len();
         let weight_unit = power_of_two(weights);
+        // Beside the heaviest row, one that is lighter than this is nothing: shares of it would be 0 of 0.
+        let takes_part = |&row: &u32| weights[row as usize] / weight_unit >= f64::MIN_POSITIVE;
+        let kept: Vec<u32> = (0..n_rows as u32).filter(takes_part).collect();
+        let len = kept.len();
         let total_weight = weights.iter().map(|weight| weight / weight_unit).sum();
         Ok(Self { kept: (len < n_rows).then_some(kept), len, total_weight, weight_unit })
     }

@@ -103,6 +103,33 @@ fn case_06_the_same_tree_for_1_2_3_and_8_threads_and_every_memory_order() {
     }
 }
 
+/// Beside 1e300, a weight of 1e-15 is lost when weights are added up: a leaf of it alone would have no shares.
+#[test]
+fn case_31_weights_of_any_range_give_numbers() {
+    let x = Matrix::from_rows(&[0.0, 1.0, 2.0], 3, 1).unwrap();
+    for light in [5e-324, 1e-300, 1e-30, 1e-15, 1e-8, 1e-7, 1.0, 1e140, 1e280] {
+        let weights = [light, 1e300, 3.0 * light];
+        for loss in [Loss::SquaredError, Loss::AbsoluteError, Loss::Poisson, Loss::Gini, Loss::Entropy] {
+            let target = match loss {
+                Loss::Gini | Loss::Entropy => Target::Classes { codes: &[0, 1, 2], n_classes: 3 },
+                _ => Target::Values(&[0.0, 1.0, 3.0]),
+            };
+            for max_features in [MaxFeatures::All, MaxFeatures::Sqrt] {
+                let params = Params { max_features, ..Params::default() };
+                let tree = fit(&x, target, Some(&weights), loss, &params).unwrap();
+                for id in 0..tree.node_count() {
+                    assert!(
+                        tree.value(id).iter().all(|value| value.is_finite()),
+                        "{loss:?} {light}: {:?}",
+                        tree.value(id)
+                    );
+                    assert!(tree.impurity(id).is_finite() && tree.weight(id) > 0.0, "{loss:?} {light}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn case_08_a_fit_that_is_stopped_at_any_time_says_so() {
     let data = Data::new();

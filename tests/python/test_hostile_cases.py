@@ -812,6 +812,18 @@ def test_case_31_extreme_targets_of_every_criterion_give_finite_results_or_are_r
         assert np.isfinite(tree.impurity).all()
 
 
+@BOTH
+@pytest.mark.parametrize("light", [5e-324, 1e-300, 1e-15, 1e-7, 1.0])
+def test_case_31_weights_of_any_range_give_finite_results(kind, criterion, light):
+    """Beside a weight of 1e300, one of 1e-15 is lost; a leaf of it alone would have no shares."""
+    tree = (
+        kind(criterion=criterion).fit([[1.0], [2.0], [3.0]], [0, 1, 2], [light, 1e300, light]).tree_
+    )
+    assert np.isfinite(tree.value).all()
+    assert np.isfinite(tree.impurity).all()
+    assert (tree.weighted_n_node_samples > 0).all()
+
+
 # 32: test_memory.py
 # 33: settings that make no sense
 
