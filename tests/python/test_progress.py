@@ -1,11 +1,12 @@
 """What verbose=1 shows, and that it changes nothing."""
 
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor, _estimators
 from splitwood._progress import shown_progress
 from trees import assert_same_tree
 
@@ -39,20 +40,24 @@ def test_a_line_where_tqdm_is_not_installed(capsys, monkeypatch):
     assert text.endswith("\n")
 
 
-def test_shares_rise_to_one():
+def fit_and_tell(report, monkeypatch):
+    """Fits a large table, with a function of the test's own to tell how far that is."""
+    monkeypatch.setattr(_estimators, "shown_progress", lambda verbose, n_rows: nullcontext(report))
     X, y = problem(1_000_000)
+    return DecisionTreeRegressor().fit(X, X[:, 0] + y)
+
+
+def test_shares_rise_to_one(monkeypatch):
     shares = []
-    DecisionTreeRegressor()._grow(X, X[:, 0] + y, None, shares.append)
+    fit_and_tell(shares.append, monkeypatch)
     assert shares == sorted(shares)
     assert all(0 <= share <= 1 for share in shares)
     assert any(share > 0 for share in shares)
 
 
-def test_what_the_report_raises_ends_the_fit():
-    X, y = problem(1_000_000)
-
+def test_what_the_report_raises_ends_the_fit(monkeypatch):
     def report(share):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        DecisionTreeRegressor()._grow(X, X[:, 0] + y, None, report)
+        fit_and_tell(report, monkeypatch)
