@@ -62,6 +62,10 @@ impl Shape {
         if shape.n_features == 0 || shape.n_features > MAX_ROWS as u64 {
             return Err(Error::model(format!("no tree has {} features", shape.n_features)));
         }
+        if shape.n_outputs == 0 || !shape.n_values.is_multiple_of(u64::from(shape.n_outputs)) {
+            let problem = format!("{} values a node can't be those of {} outputs", shape.n_values, shape.n_outputs);
+            return Err(Error::model(problem));
+        }
         Ok(shape)
     }
 
