@@ -17,6 +17,18 @@ POSIX = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has neither fork nor SIGINT to send"
 )
 
+# The beginning of a script that finds numpy, and nothing that scikit-learn brings.
+WITHOUT_SKLEARN = """
+    import sys
+
+    class Blocked:
+        def find_spec(self, name, path=None, target=None):
+            if name.partition(".")[0] in ("sklearn", "scipy", "joblib", "pandas", "threadpoolctl"):
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    sys.meta_path.insert(0, Blocked())
+"""
+
 
 def run_script(*parts, **environment):
     """Run Python code, given in parts, in a new process; what it prints last is JSON and is returned."""

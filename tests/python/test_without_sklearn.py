@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import splitwood
+from scripts import WITHOUT_SKLEARN
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 
 RNG = np.random.default_rng(0)
@@ -19,20 +20,9 @@ X = np.round(RNG.normal(size=(200, 3)), 1)
 X[RNG.random(X.shape) < 0.1] = np.nan
 LABELS = np.where(np.nan_to_num(X[:, 0]) > 0.1, "yes", "no")
 
-BLOCKED = """
-    import sys
-
-    class Blocked:
-        def find_spec(self, name, path=None, target=None):
-            if name.partition(".")[0] in ("sklearn", "scipy", "joblib", "pandas", "threadpoolctl"):
-                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    sys.meta_path.insert(0, Blocked())
-"""
-
 
 def run(script, *arguments):
-    code = textwrap.dedent(BLOCKED) + textwrap.dedent(script)
+    code = textwrap.dedent(WITHOUT_SKLEARN) + textwrap.dedent(script)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
         capture_output=True,
