@@ -83,3 +83,8 @@ pub use tree::Tree;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of docs/rust.md.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct RustGuide;
