@@ -9,7 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from compare.cases import Case, Data, Prediction, make_data, make_rows
+from compare.cases import Case, Prediction
+from compare.data import Data, make_data, make_rows
+from compare.progress import Tell
 from compare.systems import Predict, System, systems_for
 
 T = TypeVar("T")
@@ -26,12 +28,17 @@ class Rounds:
     repeat: int
     slow_repeat: int
     slow_seconds: float
+    once_seconds: float
 
     def of(self, case: Case) -> int:
+        """The most rounds that a case has."""
         return self.repeat * case.rounds_per_repeat
 
-    def skips(self, seconds: list[float]) -> bool:
-        return len(seconds) >= self.slow_repeat and min(seconds) > self.slow_seconds
+    def wanted(self, case: Case, seconds: float) -> int:
+        """Rounds for a system whose best time this is."""
+        if seconds > self.once_seconds:
+            return 1
+        return self.slow_repeat if seconds > self.slow_seconds else self.of(case)
 
 
 @dataclass
@@ -45,6 +52,24 @@ class Measured:
     @property
     def best(self) -> float:
         return min(self.seconds)
+
+
+# Besides the fits: data, warm-up, losses.
+CASE_SECONDS = 1.0
+# Roughly what all the rounds of a system's predictions take.
+PREDICTION_SECONDS = 1.5
+
+
+def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> float:
+    """Roughly what measuring a case takes: a plan for the time left, and nothing else."""
+    total = CASE_SECONDS
+    for system in systems_for(case, systems):
+        fit = system.expected_seconds(case)
+        if isinstance(case, Prediction):
+            total += fit + PREDICTION_SECONDS
+        else:
+            total += rounds.wanted(case, fit) * (fit + SETTLE_SECONDS)
+    return total
 
 
 def training_loss(predict: Predict, case: Case, data: Data) -> float:
@@ -74,7 +99,7 @@ def turns(case: Case, rounds: Rounds, measured: list[Measured]) -> Iterator[tupl
     """Round by round, the systems whose turn it is."""
     for turn in range(rounds.of(case)):
         for one in measured:
-            if not rounds.skips(one.seconds):
+            if not one.seconds or turn < rounds.wanted(case, one.best):
                 yield turn, one
 
 
@@ -83,15 +108,18 @@ def measure(
     systems: Sequence[System],
     rounds: Rounds,
     threads: int,
-    progress: Callable[[str], None],
+    progress: Tell,
 ) -> list[Measured]:
     """Fit every system that takes part in the case, in turns."""
     measured = [Measured(system) for system in systems_for(case, systems)]
-    progress(f"{case.name}: data and warm-up")
+    progress(f"{case.name}: data and warm-up", 1.0)
     data = make_data(case)
     warm_up([one.system for one in measured], case, threads)
     for turn, one in turns(case, rounds, measured):
-        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        progress(
+            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            one.best if one.seconds else one.system.expected_seconds(case),
+        )
         seconds, predict = timed(partial(one.system.fit, case, data, threads))
         if not one.seconds:
             one.loss = training_loss(predict, case, data)
@@ -105,19 +133,22 @@ def measure_predictions(
     systems: Sequence[System],
     rounds: Rounds,
     threads: int,
-    progress: Callable[[str], None],
+    progress: Tell,
 ) -> list[Measured]:
     """Fit every system that takes part in the case once, then predict in turns."""
     data, rows = make_data(case), make_rows(case)
     fitted = {}
     for system in systems_for(case, systems):
-        progress(f"{case.name}: fitting {system.name}")
+        progress(f"{case.name}: fitting {system.name}", system.expected_seconds(case))
         predict = system.fit(case, data, threads)
         # The first prediction may set things up that the next ones find.
         predict(rows)
         fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
     for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
-        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        progress(
+            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            one.best * case.calls if one.seconds else 0.0,
+        )
         _, predict = fitted[one.system.name]
         seconds, _ = timed(partial(_call, predict, rows, case.calls))
         one.seconds.append(seconds / case.calls)
