@@ -140,6 +140,7 @@ class Series:
     title: str
     # "rows" or "columns".
     along: str
+    # By name, the smallest first.
     cases: tuple[str, ...]
     # "time" or "memory".
     of: str = "time"

@@ -75,7 +75,7 @@ ABSOLUTE_ERROR = (
 
 CLASSES = (
     Case("1k-classes", 1_000, None, classes=True, rounds_per_repeat=10, quick=True),
-    Case("10k-classes", 10_000, None, classes=True, rounds_per_repeat=3, quick=True),
+    Case("10k-classes", 10_000, None, classes=True, rounds_per_repeat=3),
     Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True, quick=True),
     Case("1m-classes", 1_000_000, None, classes=True),
     Case("100k-classes-depth6", 100_000, 6, classes=True),
@@ -100,7 +100,7 @@ DEPTHS = (
 
 COLUMNS = (
     Case("10k-2", 10_000, None, columns=2, rounds_per_repeat=3, quick=True),
-    Case("10k-50", 10_000, None, columns=50, quick=True),
+    Case("10k-50", 10_000, None, columns=50),
     Case("10k-200", 10_000, None, columns=200, quick=True),
     Case("10k-200-depth6", 10_000, 6, columns=200, quick=True),
 )

@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from math import inf
 from pathlib import Path
 
@@ -23,12 +22,12 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "benchmarks"
 SCRATCH = ROOT / "target" / "compare"
 
-FITS = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
+FITS = Rounds(repeat=5, slow_repeat=3, slow_seconds=3.0, once_seconds=12.0)
 PREDICTIONS = Rounds(repeat=15, slow_repeat=5, slow_seconds=0.5, once_seconds=12.0)
-QUICK_FITS = Rounds(repeat=3, slow_repeat=1, slow_seconds=0.7, once_seconds=0.7)
+QUICK_FITS = Rounds(repeat=3, slow_repeat=2, slow_seconds=0.5, once_seconds=1.5)
 QUICK_PREDICTIONS = Rounds(repeat=5, slow_repeat=2, slow_seconds=0.3, once_seconds=2.0)
 # What a naive twin may take in the short run.
-QUICK_NAIVE_SECONDS = 1.0
+QUICK_NAIVE_SECONDS = 0.5
 # To start a process and to import what it measures.
 PROCESS_SECONDS = 2.0
 WAYS_SECONDS = 5.0
@@ -100,6 +99,7 @@ class Comparison:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.parts = options.only or PARTS
+        self.quick = options.quick
         self.threads = options.threads
         self.systems = _chosen_systems(options)
         self.fits = QUICK_FITS if options.quick else FITS
@@ -111,7 +111,7 @@ class Comparison:
         self.out = options.out
         self.run = Run(
             machine.describe(),
-            date.today().isoformat(),
+            machine.moment(),
             options.threads,
             {system.name: system.version for system in self.systems},
             _partial(options),
@@ -127,12 +127,12 @@ class Comparison:
         return self.predictions if isinstance(case, Prediction) else self.fits
 
     def _measured_for_memory(self, case: Case) -> list[System]:
-        """Everyone where growth is to be seen, only we where there is a target."""
+        """Everyone where growth is to be seen; only we where there is a target, and in the short run."""
         if "memory" not in self.parts:
             return []
-        everyone = in_memory_series(case)
-        asked = everyone or case.memory_target is not None
-        systems = self.systems if everyone else [OURS]
+        grows = in_memory_series(case)
+        asked = grows or case.memory_target is not None
+        systems = self.systems if grows and not self.quick else [OURS]
         return [one for one in systems if asked and one.takes_part(case)]
 
     def _planned(self, case: Case) -> float:
@@ -182,8 +182,8 @@ def publish(run: Run, out: Path) -> None:
     """The pictures, and the page that shows them."""
     drawings = {
         "ratios": plots.draw_ratios,
-        "rows": plots.draw_rows,
-        "growth": plots.draw_growth,
+        "times": plots.draw_times,
+        "memory": plots.draw_memory,
     }
     drawn = [key for key, draw in drawings.items() if draw(run, out / report.PICTURES[key])]
     if run.ways:

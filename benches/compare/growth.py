@@ -48,6 +48,6 @@ def growths(run: Run, series: Series) -> Iterator[Growth]:
         for system, cost in _costs(result, series).items():
             points.setdefault(system, []).append((series.size(result.case), cost))
     for system, pairs in points.items():
-        sizes, costs = zip(*sorted(pairs), strict=True)
+        sizes, costs = zip(*pairs, strict=True)
         if len(sizes) > 1:
             yield Growth(series, system, sizes, costs)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from datetime import date
 from pathlib import Path
 
 
@@ -16,6 +17,14 @@ def describe() -> str:
         f"Python {platform.python_version()}",
     ]
     return ", ".join(filter(None, parts))
+
+
+def moment() -> str:
+    """The day, and how busy the machine is with other work: figures from a busy one say little."""
+    busy = (
+        f", load average {os.getloadavg()[0]:.2f} at the start" if hasattr(os, "getloadavg") else ""
+    )
+    return date.today().isoformat() + busy
 
 
 def _memory() -> str:

@@ -1,4 +1,4 @@
-"""The pictures of a run: time against rows, how cost grows, and ratios case by case.
+"""The pictures of a run: how time and memory grow, and ratios case by case.
 
 Colours are Okabe and Ito's, which colour-blind people can tell apart; markers differ, too.
 """
@@ -40,7 +40,7 @@ def _style(system: str) -> Style:
     return STYLES.get(system, OTHER)
 
 
-def _pyplot():
+def pyplot_for_files():
     import matplotlib
 
     matplotlib.use("Agg")
@@ -67,15 +67,43 @@ def _apart(heights: Sequence[float], gap: float) -> list[float]:
     return placed
 
 
+@dataclass(frozen=True)
+class End:
+    """Where a line ends, and what is written beside it."""
+
+    x: float
+    y: float
+    text: str
+    color: str
+    bold: bool = False
+
+
+def label_ends(axes, ends: Sequence[End]) -> None:
+    """Writes to the right of the axes, at the height where each line ends, clear of each other."""
+    to_axes = (axes.transData + axes.transAxes.inverted()).transform
+    points = [to_axes((end.x, end.y)) for end in ends]
+    heights = _apart([y for _, y in points], LABEL_GAP)
+    for end, point, height in zip(ends, points, heights, strict=True):
+        axes.annotate(
+            end.text,
+            xy=point,
+            xytext=(1.03, height),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=9,
+            fontweight="bold" if end.bold else "normal",
+            color=end.color,
+            arrowprops={"arrowstyle": "-", "color": end.color, "alpha": 0.4},
+        )
+
+
 def _draw_growth(axes, run: Run, series: Series, unit: Callable[[float], str]) -> None:
     """A panel: a line for each system, labelled at its end with its slope."""
     lines = [growth for growth in growths(run, series) if _is_shown(growth.system)]
-    axes.set(xscale="log", yscale="log", xlabel=series.along, title=f"{series.of}: {series.title}")
+    axes.set(xscale="log", yscale="log", xlabel=series.along, title=series.title)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
-    if not lines:
-        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color="grey")
-        return
     for growth in lines:
         style = _style(growth.system)
         ours = growth.system == OURS_NAME
@@ -91,65 +119,74 @@ def _draw_growth(axes, run: Run, series: Series, unit: Callable[[float], str]) -
         )
     sizes = sorted({size for growth in lines for size in growth.sizes})
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    _label_decades(axes, unit)
     axes.minorticks_off()
-    axes.yaxis.set_major_formatter(
-        lambda value, _: unit(value).replace(".00", "").replace(".0 ", " ")
-    )
-    _label_ends(axes, lines)
+    _label_lines(axes, lines, sizes[-1])
 
 
-def _label_ends(axes, lines: list[Growth]) -> None:
-    """Names and slopes to the right of the panel, at the height where each line ends."""
-    to_axes = (axes.transData + axes.transAxes.inverted()).transform
-    ends = [to_axes((growth.sizes[-1], growth.costs[-1])) for growth in lines]
-    heights = _apart([y for _, y in ends], LABEL_GAP)
-    for growth, (x, y), height in zip(lines, ends, heights, strict=True):
+def round_unit(unit: Callable[[float], str]) -> Callable[[float, int], str]:
+    """For ticks, whose values are round: no digits after the point that say nothing."""
+    return lambda value, _: unit(value).replace(".00 ", " ").replace(".0 ", " ")
+
+
+def _label_decades(axes, unit: Callable[[float], str]) -> None:
+    from matplotlib.ticker import LogLocator
+
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1,) if high > 100 * low else (1, 2, 5)))
+    axes.yaxis.set_major_formatter(round_unit(unit))
+
+
+def _label_lines(axes, lines: list[Growth], last: int) -> None:
+    """Names and slopes: to the right for lines that get there, at their ends for the others."""
+    ends = []
+    for growth in lines:
+        style = _style(growth.system)
         slope = "" if growth.slope is None else f", slope {growth.slope:.2f}"
-        axes.annotate(
+        end = End(
+            growth.sizes[-1],
+            growth.costs[-1],
             growth.system + slope,
-            xy=(x, y),
-            xytext=(1.04, height),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            va="center",
-            fontsize=9,
-            fontweight="bold" if growth.system == OURS_NAME else "normal",
-            color=_style(growth.system).color,
-            arrowprops={"arrowstyle": "-", "color": _style(growth.system).color, "alpha": 0.4},
+            style.color,
+            growth.system == OURS_NAME,
         )
+        if growth.sizes[-1] == last:
+            ends.append(end)
+        else:
+            at = {"xytext": (4, 7), "textcoords": "offset points", "ha": "right"}
+            axes.annotate(end.text, (end.x, end.y), color=end.color, fontsize=9, **at)
+    label_ends(axes, ends)
 
 
-def _panels(run: Run, chosen: Sequence[Series], columns: int, title: str, file: Path) -> bool:
-    """Draws the series side by side; says whether there was anything to draw."""
-    chosen = [series for series in chosen if any(growths(run, series))]
+def _panels(run: Run, of: str, title: str, unit: Callable[[float], str], file: Path) -> bool:
+    """Draws the series of time or memory, two in a row; says whether there was anything to draw."""
+    chosen = [series for series in SERIES if series.of == of and any(growths(run, series))]
     if not chosen:
         return False
-    columns = min(columns, len(chosen))
+    columns = min(2, len(chosen))
     rows = -(-len(chosen) // columns)
-    pyplot = _pyplot()
+    pyplot = pyplot_for_files()
     figure, grid = pyplot.subplots(
-        rows, columns, figsize=(6.4 * columns, 4.1 * rows), layout="constrained", squeeze=False
+        rows, columns, figsize=(6.4 * columns, 4.0 * rows), layout="constrained", squeeze=False
     )
     for axes in grid.flat[len(chosen) :]:
         axes.set_axis_off()
     for axes, series in zip(grid.flat, chosen, strict=False):
-        _draw_growth(axes, run, series, megabytes if series.of == "memory" else seconds)
+        _draw_growth(axes, run, series, unit)
     figure.suptitle(title, fontsize=13)
     figure.savefig(file, dpi=RESOLUTION)
     pyplot.close(figure)
     return True
 
 
-def draw_rows(run: Run, file: Path) -> bool:
-    chosen = [series for series in SERIES if series.of == "time" and series.along == "rows"]
-    title = "Time against rows, log axes: the lower, the faster; a slope of 1 is in proportion"
-    return _panels(run, chosen, 2, title, file)
+def draw_times(run: Run, file: Path) -> bool:
+    title = "Best time, log axes: lower is faster; a slope of 1 is in proportion"
+    return _panels(run, "time", title, seconds, file)
 
 
-def draw_growth(run: Run, file: Path) -> bool:
-    chosen = [series for series in SERIES if series.of == "memory" or series.along == "columns"]
-    title = "How cost grows with columns and rows, log axes"
-    return _panels(run, chosen, 2, title, file)
+def draw_memory(run: Run, file: Path) -> bool:
+    title = "Peak memory that a fit adds, log axes: lower is less; a slope of 1 is in proportion"
+    return _panels(run, "memory", title, megabytes, file)
 
 
 def draw_ratios(run: Run, file: Path) -> bool:
@@ -157,7 +194,7 @@ def draw_ratios(run: Run, file: Path) -> bool:
     results = [result for result in run.results if result.ours and result.best_exact_peer()]
     if not results:
         return False
-    pyplot = _pyplot()
+    pyplot = pyplot_for_files()
     figure, axes = pyplot.subplots(figsize=(11, 1.6 + 0.29 * len(results)), layout="constrained")
     for place, result in enumerate(results):
         _draw_case(axes, place, result)
@@ -169,7 +206,7 @@ def draw_ratios(run: Run, file: Path) -> bool:
     )
     axes.text(1, -0.75, " 1×: as fast as splitwood", fontsize=9, va="center")
     axes.set_yticks(range(len(results)), [result.case.title for result in results], fontsize=8.5)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
     axes.set_xlabel("its best time / splitwood's best time, log axis")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -13,8 +13,8 @@ from compare.timing import Measured
 
 PICTURES = {
     "ratios": "ratios.png",
-    "rows": "time-by-rows.png",
-    "growth": "growth.png",
+    "times": "times.png",
+    "memory": "memory.png",
     "ways": "prediction-ways.png",
 }
 INTRODUCTION = """\
@@ -35,7 +35,7 @@ def label(system: System) -> str:
 
 def setting(run: Run) -> str:
     """Where the numbers come from: the machine, the versions, the threads."""
-    lines = [f"- {run.machine}", f"- started {run.started}"]
+    lines = [f"- {run.machine}", f"- {run.started}"]
     if run.partial:
         lines.append(f"- **only a part of the whole**: {run.partial}")
     for system in (OURS, *PEERS):
@@ -54,7 +54,7 @@ def _limits(system: System) -> Iterator[str]:
     if system.most_histograms < inf:
         yield f"where leaves × columns are at most {system.most_histograms:,}"
     if system.patience < inf:
-        yield f"where a fit takes less than about {system.patience:g} s"
+        yield "only where that takes seconds"
 
 
 def _row(result: Result, one: Measured) -> list[str]:
@@ -242,7 +242,8 @@ def _memory_text(run: Run) -> str:
 
 CAPTIONS = {
     "Targets": ("ratios", "How many times splitwood's time the others take, case by case"),
-    "How cost grows": ("growth", "Time against columns, peak memory against rows and columns"),
+    "How cost grows": ("times", "Time against rows and columns, with each system's slope"),
+    "Memory": ("memory", "Peak memory against rows and columns, with each system's slope"),
     "Obvious ways to predict": ("ways", "Cumulative time of the ways to predict"),
 }
 GROWTH_WORDS = """\
@@ -258,7 +259,6 @@ def page(run: Run, pictures: Iterable[str]) -> str:
         parts.append(f"## {title}")
         if title == "How cost grows":
             parts.append(GROWTH_WORDS)
-            parts += _picture("rows", "Time against rows, with each system's slope", drawn)
         if title in CAPTIONS:
             parts += _picture(*CAPTIONS[title], drawn)
         parts.append(text)

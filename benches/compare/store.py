@@ -1,6 +1,7 @@
 """A run as JSON, and back: every single time, so that tables and pictures can be made again."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,10 @@ def _case_as_json(result: Result) -> dict[str, Any]:
 
 def save(run: Run, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(as_json(run), indent=1) + "\n")
+    text = json.dumps(as_json(run), indent=1)
+    # Lists of numbers in one line each.
+    text = re.sub(r"\[[^][{}]*\]", lambda match: " ".join(match[0].split()), text)
+    file.write_text(text + "\n")
 
 
 def load(file: Path) -> Run:

@@ -9,9 +9,18 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from compare.cases import OURS_NAME
+from compare.markdown import seconds as seconds_text
+from compare.plots import RESOLUTION, STYLES, End, label_ends, pyplot_for_files, round_unit
 from compare.walker import Walker
 
 ROUNDS = 200
+COLORS = {
+    "row by row": "#0072B2",
+    "explicit stack": "#CC79A7",
+    "recursive partition": "#009E73",
+    "scikit-learn": STYLES["scikit-learn"].color,
+    OURS_NAME: STYLES[OURS_NAME].color,
+}
 
 
 def _measure(ways: dict[str, Callable], X: np.ndarray) -> dict[str, list[float]]:
@@ -26,22 +35,24 @@ def _measure(ways: dict[str, Callable], X: np.ndarray) -> dict[str, list[float]]
 
 
 def _draw(seconds: dict[str, Sequence[float]], title: str, picture: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    # The legend names the lines from top to bottom, as they end.
-    for name in sorted(seconds, key=lambda name: -sum(seconds[name])):
-        line = {"linewidth": 2.5, "color": "black"} if name == OURS_NAME else {"linewidth": 1.5}
-        axes.plot(range(1, ROUNDS + 1), list(accumulate(seconds[name])), label=name, **line)
-    axes.set(xlabel="rounds", ylabel="seconds so far", title=title, yscale="log", xlim=(1, ROUNDS))
-    axes.legend(loc="lower right", frameon=False)
+    pyplot = pyplot_for_files()
+    figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
+    rounds = range(1, ROUNDS + 1)
+    ends = []
+    for name, times in seconds.items():
+        ours = name == OURS_NAME
+        so_far = list(accumulate(times))
+        axes.plot(rounds, so_far, color=COLORS[name], linewidth=2.6 if ours else 1.6)
+        ends.append(End(ROUNDS, so_far[-1], name, COLORS[name], ours))
+    axes.set(xlabel="rounds", ylabel="time so far", title=title, yscale="log", xlim=(1, ROUNDS))
+    axes.yaxis.set_major_formatter(round_unit(seconds_text))
+    axes.minorticks_off()
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.3)
+    axes.grid(alpha=0.25)
+    label_ends(axes, ends)
     picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture, dpi=120)
+    figure.savefig(picture, dpi=RESOLUTION)
+    pyplot.close(figure)
 
 
 def compare(picture: Path) -> dict[str, float]:

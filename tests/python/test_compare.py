@@ -15,7 +15,7 @@ from compare.growth import growths, slope
 from compare.progress import PAUSE_SECONDS, Progress
 from compare.results import Result, Run, not_ahead, verdicts
 from compare.systems import OURS, PEERS, fit_numpy, fit_scikit_learn, ours_under
-from compare.timing import Measured, Rounds, expected_seconds, training_loss
+from compare.timing import Measured, Rounds, expected_seconds, training_loss, turns
 from scripts import LINUX
 
 CASE = {case.name: case for case in CASES}
@@ -79,8 +79,9 @@ def test_cases_of_a_series_differ_in_size_alone(series):
     first, *others = (CASE[name] for name in series.cases)
     own = {"name", "targets", "limits", "settings", "rounds_per_repeat", "memory_target", "quick"}
     own |= {"group", "calls", "columns" if series.along == "columns" else "rows", "predicted"}
+    sizes = [series.size(CASE[name]) for name in series.cases]
+    assert sizes == sorted(set(sizes))
     for case in others:
-        assert series.size(case) > series.size(first)
         for field in {field.name for field in fields(case)} - own:
             assert getattr(case, field) == getattr(first, field), field
     if isinstance(first, Prediction):
@@ -194,6 +195,19 @@ def test_slow_systems_get_fewer_rounds():
     )
 
 
+def test_a_single_hiccup_does_not_cost_a_system_its_rounds():
+    rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
+    case = CASE["100k-depth1"]  # a tenth of a second
+    hiccup, usual = timed("XGBoost"), timed("splitwood")
+    for _, one in turns(case, rounds, [hiccup, usual]):
+        one.seconds.append(0.1 if one.seconds else 60.0)
+    assert (len(hiccup.seconds), len(usual.seconds)) == (5, 5)
+    slow = timed("scikit-learn")
+    for _, one in turns(CASE["1m"], rounds, [slow]):
+        one.seconds.append(20.0)
+    assert len(slow.seconds) == 1
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -295,7 +309,8 @@ def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
         assert heading in page
     for case in tiny:
         assert case.title in page
-    for picture in report.PICTURES.values():
+    for key in ("ratios", "times", "ways"):
+        picture = report.PICTURES[key]
         assert f"({picture})" in page
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 
@@ -320,6 +335,19 @@ def test_what_is_stored_comes_back(tmp_path):
     assert again.results[0].memory == {OURS.name: used}
     assert (again.partial, again.ways, again.threads) == ("--quick", {"splitwood": 1e-5}, 2)
     assert asdict(again.results[0].case) == asdict(CASE["1k-absolute"])
+
+
+def test_memory_is_drawn_where_it_was_measured(tmp_path):
+    run = run_of(
+        *(
+            Result(CASE[name], memory={OURS.name: memory.Memory(1_000_000 * k, 1, 1)})
+            for k, name in enumerate(("10k", "100k", "1m"), 1)
+        )
+    )
+    assert plots.draw_memory(run, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+    assert not plots.draw_times(run, tmp_path / "times.png")
+    assert not (tmp_path / "times.png").exists()
 
 
 def test_labels_keep_clear_of_each_other():
