@@ -254,13 +254,18 @@ def test_memory_is_what_the_work_added_at_its_peak():
 
 
 @LINUX
-def test_memory_of_a_fit_and_a_prediction_is_measured_in_a_process_of_its_own():
+def test_memory_of_a_fit_is_measured_in_a_process_of_its_own():
     fit = memory.measure_memory(Case("tiny", 20_000, 3), OURS, 2)
     assert fit.size == 800_000
     assert 1 < fit.sizes < 30
+
+
+@LINUX
+def test_memory_of_a_prediction_is_its_result_and_next_to_nothing_else():
     predicted = memory.measure_memory(Prediction("tiny", 500, 3, predicted=500_000), OURS, 2)
     assert predicted.size == 4_000_000
-    assert 0 <= predicted.added <= predicted.size + 1_000_000
+    assert predicted.added == pytest.approx(predicted.size, abs=500_000)
+    assert predicted.first >= predicted.size - 500_000
 
 
 # ---- the whole -----------------------------------------------------------------------------------
