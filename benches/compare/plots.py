@@ -153,8 +153,19 @@ def _label_lines(axes, lines: list[Growth], last: int) -> None:
         if growth.sizes[-1] == last:
             ends.append(end)
         else:
-            at = {"xytext": (4, 7), "textcoords": "offset points", "ha": "right"}
-            axes.annotate(end.text, (end.x, end.y), color=end.color, fontsize=9, **at)
+            axes.annotate(
+                end.text,
+                (end.x, end.y),
+                xytext=(0, 11),
+                textcoords="offset points",
+                # Away from the nearer side of the panel.
+                ha="center" if end.x**2 < lines[0].sizes[0] * last else "right",
+                va="center",
+                fontsize=9,
+                color=end.color,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+                zorder=4,
+            )
     label_ends(axes, ends)
 
 
@@ -205,7 +216,11 @@ def draw_ratios(run: Run, file: Path) -> bool:
         xscale="log", xlim=(min(0.5, 0.8 * least), 1.4 * most), ylim=(len(results) - 0.4, -1.2)
     )
     axes.text(1, -0.75, " 1×: as fast as splitwood", fontsize=9, va="center")
-    axes.set_yticks(range(len(results)), [result.case.title for result in results], fontsize=8.5)
+    labels = [
+        f"{result.case.title}   {ratio(result.ratio(result.best_exact_peer()))}×"
+        for result in results
+    ]
+    axes.set_yticks(range(len(results)), labels, fontsize=8.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
     axes.set_xlabel("its best time / splitwood's best time, log axis")
     axes.tick_params(axis="y", length=0)
@@ -235,17 +250,6 @@ def _draw_case(axes, place: int, result: Result) -> None:
             linestyle="",
             zorder=3,
         )
-    # Inside the bar where it is long enough, otherwise on the other side of the line.
-    inside = times > 2.2
-    axes.annotate(
-        f"{ratio(times)}×",
-        (1, place),
-        xytext=(4 if inside else -4, 0),
-        textcoords="offset points",
-        va="center",
-        ha="left" if inside else "right",
-        fontsize=8,
-    )
 
 
 def _legend_of_systems(figure, axes, results: list[Result]) -> None:

@@ -7,7 +7,7 @@ from compare.cases import OURS_NAME, Prediction
 from compare.catalogue import GROUPS, SERIES
 from compare.growth import Growth, growths
 from compare.markdown import megabytes, ratio, seconds, table
-from compare.results import Result, Run, not_ahead, verdicts
+from compare.results import Result, Run, less_memory, not_ahead, verdicts
 from compare.systems import OURS, PEERS, System
 from compare.timing import Measured
 
@@ -110,9 +110,29 @@ def not_ahead_table(run: Run) -> str:
         for result, peer in not_ahead(run)
     ]
     if not rows:
-        return "Nowhere in this run: no peer was faster in any case."
+        return "In time nowhere: no peer was faster in any case of this run."
     header = ["case", "faster", "its time / ours", "its training loss", "ours", "its tree"]
     return table(header, rows)
+
+
+def less_memory_table(run: Run) -> str:
+    """Where a peer added less memory."""
+    rows = [
+        [
+            result.case.title,
+            name,
+            megabytes(result.memory[name].added),
+            megabytes(result.memory[OURS_NAME].added),
+        ]
+        for result, name in less_memory(run)
+    ]
+    return table(["fit", "less", "it adds", "splitwood adds"], rows) if rows else ""
+
+
+def _not_ahead_text(run: Run) -> str:
+    memory = less_memory_table(run)
+    parts = [not_ahead_table(run), memory and f"In memory at the peak:\n\n{memory}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def growth_table(run: Run) -> str:
@@ -220,7 +240,7 @@ def summary(run: Run) -> str:
 def _findings(run: Run) -> Iterator[tuple[str, str]]:
     """What follows from the times, title by title."""
     yield "Targets", verdict_table(run)
-    yield "Where splitwood is not ahead", not_ahead_table(run)
+    yield "Where splitwood is not ahead", _not_ahead_text(run)
     if any(True for series in SERIES for _ in growths(run, series)):
         yield "How cost grows", growth_table(run)
     if any(result.memory for result in run.results):

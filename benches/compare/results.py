@@ -90,6 +90,15 @@ def not_ahead(run: Run) -> Iterator[tuple[Result, Measured]]:
     yield from sorted(faster, key=lambda pair: pair[0].fits_better(pair[1]))
 
 
+def less_memory(run: Run) -> Iterator[tuple[Result, str]]:
+    """Peers whose fit added less memory than ours, by name."""
+    for result in run.results:
+        ours = result.memory.get(OURS.name)
+        for name, memory in result.memory.items():
+            if ours is not None and memory.added < ours.added:
+                yield result, name
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A target, what was measured, and whether that is good enough."""

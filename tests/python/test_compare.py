@@ -152,7 +152,15 @@ def test_every_faster_peer_is_listed_those_that_fit_as_well_first():
     table = report.not_ahead_table(run)
     assert table.count("fits worse") == 1
     assert table.count("**fits as well**") == 1
-    assert "Nowhere" in report.not_ahead_table(run_of(Result(CASE["1k"], [timed("splitwood", 1)])))
+    assert "nowhere" in report.not_ahead_table(run_of(Result(CASE["1k"], [timed("splitwood", 1)])))
+
+
+def test_peers_that_need_less_memory_are_listed():
+    used = {"splitwood": 300, "scikit-learn": 200, "YDF": 400}
+    run = run_of(Result(CASE["10k"], memory={k: memory.Memory(v, 1, 1) for k, v in used.items()}))
+    table = report.less_memory_table(run)
+    assert "scikit-learn" in table
+    assert "YDF" not in table
 
 
 # ---- the plain numpy trees -----------------------------------------------------------------------
