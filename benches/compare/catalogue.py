@@ -32,7 +32,7 @@ MEDIANS = {
 PREDICTION_BYTES = 500_000
 
 SQUARED_ERROR = (
-    Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=10, quick=True),
+    Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=6, quick=True),
     Case("10k", 10_000, None, rounds_per_repeat=3, quick=True),
     Case(
         "100k",
@@ -74,7 +74,7 @@ ABSOLUTE_ERROR = (
 )
 
 CLASSES = (
-    Case("1k-classes", 1_000, None, classes=True, rounds_per_repeat=10, quick=True),
+    Case("1k-classes", 1_000, None, classes=True, rounds_per_repeat=6, quick=True),
     Case("10k-classes", 10_000, None, classes=True, rounds_per_repeat=3),
     Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True, quick=True),
     Case("1m-classes", 1_000_000, None, classes=True),
@@ -82,7 +82,7 @@ CLASSES = (
 )
 
 DEPTHS = (
-    Case("1k-depth6", 1_000, 6, rounds_per_repeat=10, quick=True),
+    Case("1k-depth6", 1_000, 6, rounds_per_repeat=6, quick=True),
     Case("10k-depth6", 10_000, 6, rounds_per_repeat=3, quick=True),
     Case("100k-depth1", 100_000, 1, quick=True),
     Case("100k-depth6", 100_000, 6, quick=True),
@@ -112,7 +112,7 @@ KINDS = (
     # changes the loss of the whole tree.
     Case("ties", 100_000, None, source=TIES, loss_tolerance=1e-3, quick=True),
     Case("ties-depth6", 100_000, 6, source=TIES, loss_tolerance=1e-3),
-    Case("noise", 100_000, None, source=NOISE, quick=True),
+    Case("noise", 100_000, None, source=NOISE),
     Case("noise-depth6", 100_000, 6, source=NOISE),
 )
 
