@@ -21,7 +21,7 @@ WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build demo test test-rust test-python explore fuzz valgrind lint format bench compare-fit compare-predict soak \
+.PHONY: help build demo test test-rust test-python explore fuzz valgrind lint format bench compare soak \
     wheel clean
 
 help: ## list the targets
@@ -97,11 +97,9 @@ format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
 bench: ## Rust benchmarks: kernels, whole fits and predictions
 	$(CARGO) bench
 
-compare-fit: $(VENV)/installed $(VENV)/requirements-bench.txt ## fit times beside the peers' (COMPARE_ARGS=--quick for a short run)
-	$(PY) benches/compare_fit.py $(COMPARE_ARGS)
-
-compare-predict: $(VENV)/installed $(VENV)/requirements-bench.txt ## prediction times beside the peers', and a picture of the obvious ways
-	$(PY) benches/compare_predict.py --picture docs/prediction-ways.png $(COMPARE_ARGS)
+# A whole run rewrites docs/benchmarks, a part of one (COMPARE_ARGS) goes to target/compare.
+compare: $(VENV)/installed $(VENV)/requirements-bench.txt ## times, losses and memory beside the peers' (COMPARE_ARGS=--quick: three minutes)
+	PYTHONPATH=benches $(PY) -m compare $(COMPARE_ARGS)
 
 soak: $(VENV)/installed ## 16 threads that fit and predict on shared models for a minute, every result checked
 	$(PY) benches/soak.py $(SOAK_ARGS)

@@ -111,7 +111,7 @@ def main() -> None:
     print(f"splitwood {splitwood.__version__} beside scikit-learn {sklearn.__version__}\n")
     print(table([row(task) for task in TASKS]))
     print(f"\nTrees of depth 3; R² or accuracy; times are medians of {ROUNDS} fits in turns.")
-    print("Next: `make compare-fit`, a million rows beside scikit-learn, YDF, XGBoost, LightGBM.")
+    print("Next: `make compare`, up to a million rows beside scikit-learn, YDF, XGBoost, LightGBM.")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Parts of the benchmarks against other packages, which the scripts beside this folder put together."""
+"""The comparison with other packages, `make compare`. The command is in `__main__.py`."""

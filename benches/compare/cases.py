@@ -1,14 +1,19 @@
-"""What is fitted and predicted, and how much faster than the others it should be."""
+"""What a case is: the data, the tree, and how much faster than the others it should be."""
 
 from dataclasses import dataclass, replace
+from math import log2
 from typing import Any, Self
 
-import numpy as np
-from sklearn.datasets import make_friedman1
-
-from compare import flights
-
 BEST_EXACT_PEER = "best exact peer"
+OURS_NAME = "splitwood"
+
+# Where the data come from; `data.py` makes them.
+FRIEDMAN1 = "friedman1"
+COARSE = "ten values a column"
+TIES = "heavy ties"
+NOISE = "pure noise"
+FLIGHTS = "New York flights"
+DIAMONDS = "diamonds"
 
 
 @dataclass(frozen=True)
@@ -36,17 +41,6 @@ class Limit:
     ratio: float
 
 
-OURS_NAME = "splitwood"
-SQUARED = Setting("splitwood, squared error", {"criterion": "squared_error"})
-WEIGHTED = Setting("splitwood, weighted", {"weighted": True})
-# What a median tree may cost beside one of means.
-MEDIAN_LIMITS = (Limit(OURS_NAME, SQUARED.name, 2), Limit(WEIGHTED.name, SQUARED.name, 5))
-
-
-FRIEDMAN1 = "friedman1"
-FLIGHTS = "New York flights"
-
-
 @dataclass(frozen=True)
 class Case:
     """One fit: data of some size, a depth, a kind of target."""
@@ -54,7 +48,9 @@ class Case:
     name: str
     rows: int
     depth: int | None
-    targets: tuple[Target, ...]
+    targets: tuple[Target, ...] = ()
+    # The heading it is reported under.
+    group: str = "other"
     classes: bool = False
     # What trees for values minimise, by scikit-learn's name.
     criterion: str = "squared_error"
@@ -64,7 +60,7 @@ class Case:
     columns: int = 10
     # Fits of a millisecond need more rounds for a stable best.
     rounds_per_repeat: int = 1
-    # How much worse than an exact peer's our training loss may be, as a share of it. Exact trees part where
+    # How much two training losses may differ, as a share, and still be called equal. Exact trees part where
     # two splits are all but equal; scikit-learn skips cuts between values less than 1e-7 apart.
     loss_tolerance: float = 1e-4
     # Most memory that a fit may add, in sizes of X.
@@ -75,6 +71,8 @@ class Case:
     limits: tuple[Limit, ...] = ()
     # Peers that have no target are left out, where their fits take minutes.
     only_targets: bool = False
+    # Whether it is part of the short run.
+    quick: bool = False
 
     def asks(self, peer: str) -> bool:
         """Whether this peer is to be measured."""
@@ -83,6 +81,22 @@ class Case:
     def under(self, setting: Setting) -> Self:
         """The same case, changed as the setting says."""
         return replace(self, **setting.changes)
+
+    @property
+    def leaves(self) -> int:
+        """As many as there can be."""
+        most = self.rows // self.min_samples_leaf
+        return most if self.depth is None else min(most, 2**self.depth)
+
+    @property
+    def levels(self) -> float:
+        """About as many as a tree has whose splits are even."""
+        return log2(max(2, self.leaves))
+
+    @property
+    def x_rows(self) -> int:
+        """Rows of what is timed."""
+        return self.rows
 
     @property
     def title(self) -> str:
@@ -99,132 +113,37 @@ class Case:
 
 @dataclass(frozen=True)
 class Prediction(Case):
-    """A fit, and the rows that its tree is to predict."""
+    """A fit, and the rows that its tree is to predict.
+
+    `memory_target` is the most memory that a prediction may add beyond its result, in bytes.
+    """
 
     predicted: int = 1_000_000
     # Calls that are timed as one: those of a microsecond are shorter than the clock's own time.
     calls: int = 1
 
     @property
+    def x_rows(self) -> int:
+        return self.predicted
+
+    @property
     def title(self) -> str:
         leaves = self._depth if self.depth else f"{self.rows:,} leaves"
         rows = "one row" if self.predicted == 1 else f"{self.predicted:,} rows"
-        return f"{rows} × {self.columns} {self.dtype}, {leaves}"
+        return f"predict {rows} × {self.columns} {self.dtype}, {leaves}"
 
 
 @dataclass(frozen=True)
-class Data:
-    """Features in C order; y as float64, or as class codes 0 and 1; weights for those who want some."""
+class Series:
+    """Cases that differ in the number of their rows or columns alone: what shows how cost grows."""
 
-    X: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray
+    title: str
+    # "rows" or "columns".
+    along: str
+    # By name, the smallest first.
+    cases: tuple[str, ...]
+    # "time" or "memory".
+    of: str = "time"
 
-
-CASES = (
-    Case(
-        "1m",
-        1_000_000,
-        None,
-        (Target("scikit-learn", 35), Target(BEST_EXACT_PEER, 12)),
-        memory_target=6,
-    ),
-    Case(
-        "1m-depth6",
-        1_000_000,
-        6,
-        (Target("scikit-learn", 40), Target(BEST_EXACT_PEER, 8), Target("LightGBM", 2)),
-        memory_target=6,
-    ),
-    Case("100k", 100_000, None, (Target("scikit-learn", 25), Target(BEST_EXACT_PEER, 10))),
-    Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True),
-    Case(
-        "flights",
-        flights.ROWS,
-        None,
-        (),
-        min_samples_leaf=20,
-        source=FLIGHTS,
-        columns=len(flights.COLUMNS),
-    ),
-    Case(
-        "1m-absolute",
-        1_000_000,
-        None,
-        (),
-        criterion="absolute_error",
-        settings=(SQUARED,),
-        only_targets=True,
-    ),
-    Case(
-        "100k-absolute",
-        100_000,
-        None,
-        (Target("scikit-learn", 40),),
-        criterion="absolute_error",
-        settings=(SQUARED, WEIGHTED),
-        limits=MEDIAN_LIMITS,
-    ),
-    Case(
-        "100k-absolute-depth6",
-        100_000,
-        6,
-        (Target("scikit-learn", 40),),
-        criterion="absolute_error",
-        settings=(SQUARED, WEIGHTED),
-        limits=MEDIAN_LIMITS,
-    ),
-    Case(
-        "flights-absolute",
-        flights.ROWS,
-        None,
-        (Target("scikit-learn", 40),),
-        criterion="absolute_error",
-        min_samples_leaf=20,
-        source=FLIGHTS,
-        columns=len(flights.COLUMNS),
-        # Delays are whole minutes: many splits tie exactly, and which of them is taken changes
-        # the loss of the whole tree, in scikit-learn from seed to seed.
-        loss_tolerance=1e-3,
-        settings=(SQUARED, WEIGHTED),
-        limits=MEDIAN_LIMITS,
-    ),
-    Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=10),
-)
-QUICK = ("100k", "100k-classes", "100k-absolute", "1k")
-
-
-PREDICTIONS = (
-    Prediction("depth6", 100_000, 6, (Target("scikit-learn", 8), Target("XGBoost", 3))),
-    Prediction("depth12", 100_000, 12, (Target("scikit-learn", 10),)),
-    Prediction("100k-leaves", 100_000, None, (Target("scikit-learn", 15), Target("YDF", 5))),
-    Prediction(
-        "1m-leaves",
-        1_000_000,
-        None,
-        (Target("scikit-learn", 15), Target("YDF", 4)),
-        only_targets=True,
-    ),
-    Prediction("wide", 100_000, 12, (Target("scikit-learn", 5),), columns=50, dtype="float64"),
-    Prediction("one-row", 100_000, 6, (Target("scikit-learn", 20),), predicted=1, calls=100),
-)
-QUICK_PREDICTIONS = ("depth6", "depth12", "one-row")
-
-
-def make_data(case: Case) -> Data:
-    """The first rows of the case's data set."""
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, case.rows)
-    if case.source == FLIGHTS:
-        X, y = flights.load()
-        return Data(X[: case.rows], y[: case.rows], weights)
-    # Friedman's first data set: five columns matter, the others are noise.
-    X, y = make_friedman1(case.rows, case.columns, noise=1.0, random_state=0)
-    if case.classes:
-        y = (y > np.median(y)).astype(np.int64)
-    return Data(X.astype(case.dtype), y, weights)
-
-
-def make_rows(case: Prediction) -> np.ndarray:
-    """Rows that no tree has seen."""
-    X, _ = make_friedman1(case.predicted, case.columns, random_state=1)
-    return X.astype(case.dtype)
+    def size(self, case: Case) -> int:
+        return case.x_rows if self.along == "rows" else case.columns

@@ -1,92 +1,206 @@
-"""The command line that the comparisons share, and what it chooses."""
+"""The command line of the comparison: what it measures, in which order, and where the results go."""
 
 import argparse
-import json
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 
-from compare import report
-from compare.cases import Case
-from compare.results import Result
+from compare import machine, plots, report, store, ways
+from compare.cases import Case, Prediction
+from compare.catalogue import CASES, in_memory_series
+from compare.memory import measure_memory
+from compare.progress import Progress, clock
+from compare.results import Result, Run
 from compare.systems import OURS, PEERS, System
+from compare.timing import Rounds, expected_seconds, measure, measure_predictions
 
-# Measures a case: told how, and where to say how far it is.
-RunCase = Callable[[Case, list[System], argparse.Namespace, Callable[[str], None]], Result]
+PARTS = ("fit", "predict", "memory", "ways")
+ROOT = Path(__file__).parents[2]
+# A whole run is published; a part of one must not take its place.
+PUBLISHED = ROOT / "docs" / "benchmarks"
+SCRATCH = ROOT / "target" / "compare"
+
+FITS = Rounds(repeat=5, slow_repeat=3, slow_seconds=3.0, once_seconds=12.0)
+PREDICTIONS = Rounds(repeat=15, slow_repeat=5, slow_seconds=0.5, once_seconds=12.0)
+QUICK_FITS = Rounds(repeat=3, slow_repeat=2, slow_seconds=0.5, once_seconds=1.5)
+QUICK_PREDICTIONS = Rounds(repeat=5, slow_repeat=2, slow_seconds=0.3, once_seconds=2.0)
+# What a naive twin may take in the short run.
+QUICK_NAIVE_SECONDS = 0.5
+# To start a process and to import what it measures.
+PROCESS_SECONDS = 2.0
+WAYS_SECONDS = 5.0
 
 
-def parser(doc: str, cases: Sequence[Case], quick: Sequence[str]) -> argparse.ArgumentParser:
-    """What every comparison understands."""
+def parser(doc: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="compare", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [case.name for case in cases]
-    add = parser.add_argument
-    add("--quick", action="store_true", help=f"only the cases {', '.join(quick)}")
-    add("--cases", nargs="+", choices=names, metavar="CASE", help=f"of {', '.join(names)}")
+    names = [case.name for case in CASES]
     peers = [peer.name for peer in PEERS]
-    add("--peers", nargs="+", choices=peers, metavar="PEER", help=f"of {', '.join(peers)}")
-    add("--only-peers", action="store_true", help="leave splitwood out")
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer cases and rounds: under three minutes")
+    add("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    add("--cases", nargs="+", choices=names, metavar="CASE", help=f"of {', '.join(names)}")
+    add("--peers", nargs="*", choices=peers, metavar="PEER", help=f"of {'; '.join(peers)}")
     add("--threads", type=int, default=2, help="for systems that can use them (default: 2)")
-    add("--repeat", type=int, default=5, help="rounds (default: %(default)s)")
-    add("--slow-repeat", type=int, default=2, help="rounds for slow systems (default: %(default)s)")
-    add("--slow-seconds", type=float, default=5.0, help="slow is above this (default: %(default)s)")
-    add("--json", type=Path, help="write every single time to this file as well")
+    add("--repeat", type=int, help="rounds of what is not slow (default: 5 fits, 15 predictions)")
+    add(
+        "--out",
+        type=Path,
+        help="folder for README.md, results.json and the pictures (default: docs/benchmarks for a whole run, "
+        "target/compare for a part)",
+    )
+    add(
+        "--redraw",
+        action="store_true",
+        help="measure nothing: page and pictures again, from the results.json in the folder",
+    )
     return parser
 
 
-def _chosen_cases(
-    options: argparse.Namespace, cases: Sequence[Case], quick: Sequence[str]
-) -> list[Case]:
-    names = options.cases or (quick if options.quick else [case.name for case in cases])
-    return [case for case in cases if case.name in names]
+def _partial(options: argparse.Namespace) -> str:
+    """The options that make this a part of the whole, as they were given."""
+    given = {
+        "--quick": [] if options.quick else None,
+        "--only": options.only,
+        "--cases": options.cases,
+        "--peers": options.peers,
+        "--repeat": None if options.repeat is None else [str(options.repeat)],
+    }
+    words = [" ".join([name, *values]) for name, values in given.items() if values is not None]
+    return " ".join(words)
+
+
+def _chosen_cases(options: argparse.Namespace) -> list[Case]:
+    if options.cases:
+        return [case for case in CASES if case.name in options.cases]
+    return [case for case in CASES if case.quick or not options.quick]
 
 
 def _chosen_systems(options: argparse.Namespace) -> list[System]:
     """splitwood and the peers that were asked for; those that are not installed are named."""
-    wanted = [peer for peer in PEERS if not options.peers or peer.name in options.peers]
-    systems = wanted if options.only_peers else [OURS, *wanted]
-    for system in systems:
-        if system.version is None:
-            print(f"left out, not installed: {system.name}", file=sys.stderr)
-    return [system for system in systems if system.version is not None]
+    systems = [OURS]
+    for peer in PEERS:
+        if options.peers is not None and peer.name not in options.peers:
+            continue
+        if peer.version is None:
+            print(f"left out, not installed: {peer.name}", file=sys.stderr)
+        elif options.quick and peer.patience < inf:
+            systems.append(replace(peer, patience=QUICK_NAIVE_SECONDS))
+        else:
+            systems.append(peer)
+    return systems
 
 
-class Progress:
-    """A line on stderr: overwritten on a terminal, elsewhere a new one every few seconds."""
+class Comparison:
+    """One run: a plan of the work, then the work, case by case."""
 
-    PAUSE_SECONDS = 5.0
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.parts = options.only or PARTS
+        self.quick = options.quick
+        self.threads = options.threads
+        self.systems = _chosen_systems(options)
+        self.fits = QUICK_FITS if options.quick else FITS
+        self.predictions = QUICK_PREDICTIONS if options.quick else PREDICTIONS
+        if options.repeat is not None:
+            self.fits = replace(self.fits, repeat=options.repeat)
+            self.predictions = replace(self.predictions, repeat=options.repeat)
+        self.cases = _chosen_cases(options)
+        self.out = options.out
+        self.run = Run(
+            machine.describe(),
+            machine.moment(),
+            options.threads,
+            {system.name: system.version for system in self.systems},
+            _partial(options),
+        )
+        self.progress = Progress(
+            sum(self._planned(case) for case in self.cases) + WAYS_SECONDS * ("ways" in self.parts)
+        )
 
-    def __init__(self) -> None:
-        self.quiet_until = 0.0
+    def _is_timed(self, case: Case) -> bool:
+        return ("predict" if isinstance(case, Prediction) else "fit") in self.parts
 
-    def __call__(self, text: str) -> None:
-        now = time.monotonic()
-        if sys.stderr.isatty():
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-        elif text and now >= self.quiet_until:
-            print(text, file=sys.stderr, flush=True)
-            self.quiet_until = now + self.PAUSE_SECONDS
+    def _rounds(self, case: Case) -> Rounds:
+        return self.predictions if isinstance(case, Prediction) else self.fits
+
+    def _measured_for_memory(self, case: Case) -> list[System]:
+        """Everyone where growth is to be seen; only we where there is a target, and in the short run."""
+        if "memory" not in self.parts:
+            return []
+        grows = in_memory_series(case)
+        asked = grows or case.memory_target is not None
+        systems = self.systems if grows and not self.quick else [OURS]
+        return [one for one in systems if asked and one.takes_part(case)]
+
+    def _planned(self, case: Case) -> float:
+        timed = expected_seconds(case, self.systems, self._rounds(case))
+        memory = (
+            PROCESS_SECONDS + one.expected_seconds(case) for one in self._measured_for_memory(case)
+        )
+        return timed * self._is_timed(case) + sum(memory)
+
+    def measure(self) -> None:
+        """Case by case; what is known so far is on the disk after each."""
+        print(f"{report.setting(self.run)}\n", flush=True)
+        for case in self.cases:
+            self.progress.enter(self._planned(case))
+            result = self._measure_case(case)
+            if not result.measured and not result.memory:
+                continue
+            self.run.results.append(result)
+            store.save(self.run, self.out / "results.json")
+            self.progress.clear()
+            if result.measured:
+                print(f"{report.case_table(result)}\n", flush=True)
+        if "ways" in self.parts:
+            self.progress.enter(WAYS_SECONDS)
+            self.progress("obvious ways to predict")
+            self.run.ways.update(ways.compare(self.out / report.PICTURES["ways"]))
+            store.save(self.run, self.out / "results.json")
+        self.progress.clear()
+        print(f"measured in {clock(self.progress.elapsed)} minutes", file=sys.stderr)
+
+    def _measure_case(self, case: Case) -> Result:
+        result = Result(case)
+        if self._is_timed(case):
+            work = measure_predictions if isinstance(case, Prediction) else measure
+            rounds = self._rounds(case)
+            result.measured.extend(work(case, self.systems, rounds, self.threads, self.progress))
+        for system in self._measured_for_memory(case):
+            planned = PROCESS_SECONDS + system.expected_seconds(case)
+            self.progress(f"{case.name}: memory, {system.name}", planned)
+            memory = measure_memory(case, system, self.threads)
+            if memory is not None:
+                result.memory[system.name] = memory
+        return result
 
 
-def run(
-    title: str,
-    options: argparse.Namespace,
-    cases: Sequence[Case],
-    quick: Sequence[str],
-    run_case: RunCase,
-) -> None:
-    """Measures the chosen cases one after the other and prints what came out."""
-    systems = _chosen_systems(options)
-    print(f"## {title}\n\n{report.setting(systems, options.threads)}", flush=True)
-    results = []
-    progress = Progress()
-    for case in _chosen_cases(options, cases, quick):
-        results.append(run_case(case, systems, options, progress))
-        progress("")
-        print(f"\n{report.case_table(results[-1])}", flush=True)
-    print(f"\n{report.verdict_table(results)}")
-    if options.json:
-        data = report.as_json(results, systems, options.threads)
-        options.json.write_text(json.dumps(data, indent=2) + "\n")
+def publish(run: Run, out: Path) -> None:
+    """The pictures, and the page that shows them."""
+    drawings = {
+        "ratios": plots.draw_ratios,
+        "times": plots.draw_times,
+        "memory": plots.draw_memory,
+    }
+    drawn = [key for key, draw in drawings.items() if draw(run, out / report.PICTURES[key])]
+    if run.ways:
+        drawn.append("ways")
+    (out / "README.md").write_text(report.page(run, drawn))
+
+
+def main(doc: str, arguments: Sequence[str] | None = None) -> None:
+    options = parser(doc).parse_args(arguments)
+    options.out = options.out or (SCRATCH if _partial(options) else PUBLISHED)
+    if options.redraw:
+        run = store.load(options.out / "results.json")
+    else:
+        options.out.mkdir(parents=True, exist_ok=True)
+        comparison = Comparison(options)
+        comparison.measure()
+        run = comparison.run
+        print(report.summary(run))
+    publish(run, options.out)
+    print(f"\n{options.out / 'README.md'} has it all")

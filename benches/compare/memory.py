@@ -1,21 +1,53 @@
-"""Peak memory that our fit adds, in sizes of X, measured in a process of its own (Linux only).
+"""Peak memory that a fit or a prediction adds, measured in a process of its own (Linux only).
 
 The kernel keeps the peak of the resident memory (VmHWM) and lets a process reset it to what is
-resident now; the peak after the fit minus what was resident before is what the fit added.
+resident now; the peak after the work minus what was resident before is what the work added.
 """
 
 import ctypes
 import gc
-import subprocess
+import multiprocessing
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compare.cases import CASES, Case, make_data
-from compare.systems import OURS
+import numpy as np
+
+from compare.cases import Case, Prediction
+from compare.data import make_data, make_rows
+from compare.systems import System
 from compare.timing import WARM_UP_ROWS
 
 RESET_PEAK = "5"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that were added at the peak, beside what the work was given or had to make."""
+
+    added: int
+    # Of X for a fit, of the result for a prediction.
+    size: int
+    # Cells of X.
+    cells: int
+    # For predictions: what the first one added, which may prepare the tree for the next ones.
+    first: int | None = None
+
+    @property
+    def sizes(self) -> float:
+        return self.added / self.size
+
+    @property
+    def beyond(self) -> int:
+        """What was added beyond the result."""
+        return self.added - self.size
+
+    @property
+    def bytes_per_cell(self) -> float:
+        return self.added / self.cells
 
 
 def _resident(field: str) -> int:
@@ -27,31 +59,44 @@ def _resident(field: str) -> int:
 
 
 def _give_back_free_memory() -> None:
-    """Free memory that the allocator kept would hide what the fit allocates."""
+    """Free memory that the allocator kept would hide what the work allocates."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 
 
-def _added_here(case: Case, threads: int) -> float:
-    small = replace(case, rows=WARM_UP_ROWS)
-    OURS.fit(small, make_data(small), threads)
-    data = make_data(case)
+def _added(work: Callable[[], object]) -> int:
     _give_back_free_memory()
     Path("/proc/self/clear_refs").write_text(RESET_PEAK)
     before = _resident("VmRSS")
-    OURS.fit(case, data, threads)
-    return (_resident("VmHWM") - before) / data.X.nbytes
+    result = work()  # kept until the peak was read
+    added = _resident("VmHWM") - before
+    del result
+    return added
 
 
-def memory_added(case: Case, threads: int) -> float | None:
-    """Sizes of X that fitting the case adds at its peak; None where it can't be measured."""
+def _measure_here(case: Case, system: System, threads: int) -> Memory:
+    small = replace(case, rows=min(case.rows, WARM_UP_ROWS))
+    predict = system.fit(small, make_data(small), threads)
+    data = make_data(case)
+    if not isinstance(case, Prediction):
+        added = _added(lambda: system.fit(case, data, threads))
+        return Memory(added, data.X.nbytes, data.X.size)
+    rows = make_rows(case)
+    predict(rows)
+    predict = system.fit(case, data, threads)
+    first = _added(lambda: predict(rows))
+    added = _added(lambda: predict(rows))
+    return Memory(added, np.asarray(predict(rows)).nbytes, rows.size, first)
+
+
+def measure_memory(case: Case, system: System, threads: int) -> Memory | None:
+    """What one fit or prediction of the case adds; None where it can't be measured."""
     if not sys.platform.startswith("linux"):
         return None
-    command = [sys.executable, "-m", "compare.memory", case.name, str(threads)]
-    here = Path(__file__).parent.parent
-    return float(subprocess.run(command, cwd=here, check=True, stdout=subprocess.PIPE).stdout)
-
-
-if __name__ == "__main__":
-    name, threads = sys.argv[1:]
-    print(_added_here(next(case for case in CASES if case.name == name), int(threads)))
+    # A process that starts from nothing, and ends again.
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, fresh) as executor:
+        try:
+            return executor.submit(_measure_here, case, system, threads).result()
+        except BrokenProcessPool:
+            return None

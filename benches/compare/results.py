@@ -1,9 +1,10 @@
-"""Ratios and verdicts: what the measured times say about the targets."""
+"""Ratios and verdicts: what the measurements say about the targets, and where we are not ahead."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from compare.cases import BEST_EXACT_PEER, Case, Limit, Target
+from compare.cases import BEST_EXACT_PEER, Case, Limit, Prediction, Target
+from compare.memory import Memory
 from compare.systems import OURS
 from compare.timing import Measured
 
@@ -13,11 +14,11 @@ ABSOLUTE_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Result:
-    """A case with its measurements; `memory` is in sizes of X."""
+    """A case with its measurements; memory by the system's name."""
 
     case: Case
-    measured: list[Measured]
-    memory: float | None = None
+    measured: list[Measured] = field(default_factory=list)
+    memory: dict[str, Memory] = field(default_factory=dict)
 
     @property
     def ours(self) -> Measured | None:
@@ -42,10 +43,60 @@ class Result:
             return min(exact, key=lambda one: one.best, default=None)
         return self.named(target.against)
 
+    def best_exact_peer(self) -> Measured | None:
+        return self.rival(Target(BEST_EXACT_PEER, 0))
+
     def fits_worse(self, rival: Measured) -> bool:
         """Whether our tree fits worse than an exact one: then being faster says nothing."""
-        tolerated = rival.loss * (1 + self.case.loss_tolerance) + ABSOLUTE_TOLERANCE
-        return rival.system.exact and self.ours.loss > tolerated
+        return rival.system.exact and self._worse(self.ours.loss, rival.loss)
+
+    def fits_better(self, rival: Measured) -> bool:
+        """Whether our tree fits better than the rival's, which then had less to do."""
+        return self._worse(rival.loss, self.ours.loss)
+
+    def _worse(self, loss: float, than: float) -> bool:
+        return loss > than * (1 + self.case.loss_tolerance) + ABSOLUTE_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that one run measured, and where. Only `results` grows while it runs."""
+
+    machine: str
+    started: str
+    threads: int
+    # By the system's name.
+    versions: dict[str, str]
+    # What was asked for, where that was not everything.
+    partial: str = ""
+    results: list[Result] = field(default_factory=list)
+    # The best round of each way to predict, in seconds.
+    ways: dict[str, float] = field(default_factory=dict)
+
+    def named(self, name: str) -> Result | None:
+        """The result of the case of this name, if it was measured."""
+        return next((one for one in self.results if one.case.name == name), None)
+
+
+def not_ahead(run: Run) -> Iterator[tuple[Result, Measured]]:
+    """Peers that were faster than we were, those that fit as well first."""
+    faster = [
+        (result, peer)
+        for result in run.results
+        if result.ours
+        for peer in result.peers
+        if result.ratio(peer) < 1
+    ]
+    yield from sorted(faster, key=lambda pair: pair[0].fits_better(pair[1]))
+
+
+def less_memory(run: Run) -> Iterator[tuple[Result, str]]:
+    """Peers whose fit added less memory than ours, by name."""
+    for result in run.results:
+        ours = result.memory.get(OURS.name)
+        for name, memory in result.memory.items():
+            if ours is not None and memory.added < ours.added:
+                yield result, name
 
 
 @dataclass(frozen=True)
@@ -61,7 +112,7 @@ class Verdict:
 
 
 def verdicts(result: Result) -> Iterator[Verdict]:
-    """One for each target and limit whose systems were measured, then one for the memory."""
+    """One for each target and limit whose systems were measured, and one for the memory."""
     for target in result.case.targets:
         rival = result.rival(target)
         if rival is not None and result.ours is not None:
@@ -70,15 +121,23 @@ def verdicts(result: Result) -> Iterator[Verdict]:
         one, other = result.named(limit.system), result.named(limit.against)
         if one is not None and other is not None:
             yield _limit_verdict(result, limit, one, other)
-    if result.memory is not None:
-        limit = result.case.memory_target
-        yield Verdict(
-            result.case,
-            "memory added, in sizes of X",
-            f"≤ {limit:g}",
-            f"{result.memory:.2f}",
-            result.memory <= limit,
-        )
+    memory = result.memory.get(OURS.name)
+    if memory is not None and result.case.memory_target is not None:
+        yield _memory_verdict(result.case, memory)
+
+
+def _memory_verdict(case: Case, memory: Memory) -> Verdict:
+    if isinstance(case, Prediction):
+        what, measured, unit, scale = "memory beyond the result", memory.beyond, " kB", 1e3
+    else:
+        what, measured, unit, scale = "memory added, in sizes of X", memory.sizes, "", 1.0
+    return Verdict(
+        case,
+        what,
+        f"≤ {case.memory_target / scale:g}{unit}",
+        f"{measured / scale:.{0 if unit else 2}f}{unit}",
+        measured <= case.memory_target,
+    )
 
 
 def _time_verdict(result: Result, target: Target, rival: Measured) -> Verdict:

@@ -12,15 +12,22 @@ from math import inf
 
 import numpy as np
 
-from compare.cases import OURS_NAME, Case, Data, Setting
+from compare import numpy_tree
+from compare.cases import OURS_NAME, Case, Prediction, Setting
+from compare.data import Data
+from compare.walker import Walker
 
 Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[Case, Data, int], Predict]
 
 # XGBoost's exact method asks for a limit. It stops by itself when there is nothing left to split.
 XGBOOST_UNLIMITED = 1_000
-# LightGBM keeps a histogram for each leaf: gigabytes for trees with more leaves than this.
-LIGHTGBM_LEAVES = 10_000
+# LightGBM keeps a histogram for each leaf and column: gigabytes for more than these.
+LIGHTGBM_HISTOGRAMS = 50_000
+# The naive twins are left out where they would take longer.
+NAIVE_SECONDS = 10.0
+# By absolute error, as far as these rough figures go.
+ABSOLUTE_ERROR_FACTOR = 5
 
 
 def _scikit_learn_style(
@@ -99,18 +106,45 @@ def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
     return lambda X: model.booster_.predict(X)
 
 
+def fit_numpy(case: Case, data: Data, threads: int) -> Predict:
+    losses, value = numpy_tree.squared_errors, np.mean
+    if case.criterion == "absolute_error":
+        losses, value = numpy_tree.absolute_errors, np.median
+    # Squared error is the Gini index, as for XGBoost.
+    return numpy_tree.fit(
+        data.X, data.y, losses, value, case.depth, case.min_samples_leaf
+    ).explicit_stack
+
+
+def fit_partition(case: Case, data: Data, threads: int) -> Predict:
+    """Our tree, walked in numpy: only predictions are its own."""
+    from splitwood import DecisionTreeRegressor
+
+    tree = DecisionTreeRegressor(max_depth=case.depth, min_samples_leaf=case.min_samples_leaf)
+    return Walker.of(tree.fit(data.X, data.y)).recursive_partition
+
+
 @dataclass(frozen=True)
 class System:
-    """A package in the comparison."""
+    """A package in the comparison, or a naive twin."""
 
     name: str
     package: str
     fit: Fit
+    # Nanoseconds a cell and level and microseconds a leaf, roughly: for the time left, and to leave
+    # out what is too slow.
+    cell_cost: float
+    leaf_cost: float = 0.0
     exact: bool = True
     parallel: bool = True
-    most_leaves: float = inf
-    # Whether it grows trees by the absolute error itself, not by gradients of it.
-    absolute_error: bool = False
+    most_histograms: float = inf
+    # The longest that it may take.
+    patience: float = inf
+    # What it grows trees by itself, not by gradients of it.
+    criteria: tuple[str, ...] = ("squared_error",)
+    # Whether it is timed when it fits, and when it predicts.
+    fits: bool = True
+    predicts: bool = True
 
     @property
     def version(self) -> str | None:
@@ -128,18 +162,73 @@ class System:
         return self._can_fit(case) and (not self.is_peer or case.asks(self.name))
 
     def _can_fit(self, case: Case) -> bool:
-        leaves = case.rows // case.min_samples_leaf if case.depth is None else 2**case.depth
-        return leaves <= self.most_leaves and (
-            self.absolute_error or case.criterion == "squared_error"
+        return (
+            (self.predicts if isinstance(case, Prediction) else self.fits)
+            and case.criterion in self.criteria
+            and case.leaves * case.columns <= self.most_histograms
+            and self.expected_seconds(case) <= self.patience
         )
 
+    def expected_seconds(self, case: Case) -> float:
+        """Roughly what a fit takes on a machine of today."""
+        factor = ABSOLUTE_ERROR_FACTOR if case.criterion == "absolute_error" else 1
+        cells = case.rows * case.columns * case.levels
+        return 1e-9 * factor * self.cell_cost * cells + 1e-6 * self.leaf_cost * case.leaves
 
-OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, absolute_error=True)
+
+EVERY_CRITERION = ("squared_error", "absolute_error")
+OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, cell_cost=4, criteria=EVERY_CRITERION)
 PEERS = (
-    System("scikit-learn", "scikit-learn", fit_scikit_learn, parallel=False, absolute_error=True),
-    System("YDF", "ydf", fit_ydf),
-    System("XGBoost", "xgboost", fit_xgboost),
-    System("LightGBM", "lightgbm", fit_lightgbm, exact=False, most_leaves=LIGHTGBM_LEAVES),
+    System(
+        "scikit-learn",
+        "scikit-learn",
+        fit_scikit_learn,
+        cell_cost=100,
+        parallel=False,
+        criteria=EVERY_CRITERION,
+    ),
+    System("YDF", "ydf", fit_ydf, cell_cost=50),
+    System("XGBoost", "xgboost", fit_xgboost, cell_cost=60),
+    System(
+        "LightGBM",
+        "lightgbm",
+        fit_lightgbm,
+        cell_cost=20,
+        leaf_cost=100,
+        exact=False,
+        most_histograms=LIGHTGBM_HISTOGRAMS,
+    ),
+    System(
+        "numpy, presorted",
+        "numpy",
+        fit_numpy,
+        cell_cost=60,
+        leaf_cost=80,
+        parallel=False,
+        patience=NAIVE_SECONDS,
+        predicts=False,
+    ),
+    System(
+        "numpy, two heaps",
+        "numpy",
+        fit_numpy,
+        cell_cost=600,
+        leaf_cost=100,
+        parallel=False,
+        patience=NAIVE_SECONDS,
+        criteria=("absolute_error",),
+        predicts=False,
+    ),
+    System(
+        "numpy, partition",
+        "numpy",
+        fit_partition,
+        cell_cost=4,
+        leaf_cost=20,
+        parallel=False,
+        patience=NAIVE_SECONDS,
+        fits=False,
+    ),
 )
 
 

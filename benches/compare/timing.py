@@ -9,7 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from compare.cases import Case, Data, Prediction, make_data, make_rows
+from compare.cases import Case, Prediction
+from compare.data import Data, make_data, make_rows
+from compare.progress import Tell
 from compare.systems import Predict, System, systems_for
 
 T = TypeVar("T")
@@ -17,6 +19,8 @@ T = TypeVar("T")
 # Threads of the system before may still spin, waiting for work, when the next one starts.
 SETTLE_SECONDS = 0.02
 WARM_UP_ROWS = 500
+# A time above this many times the expected one is not believed at once.
+HICCUP = 3.0
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,17 @@ class Rounds:
     repeat: int
     slow_repeat: int
     slow_seconds: float
+    once_seconds: float
 
     def of(self, case: Case) -> int:
+        """The most rounds that a case has."""
         return self.repeat * case.rounds_per_repeat
 
-    def skips(self, seconds: list[float]) -> bool:
-        return len(seconds) >= self.slow_repeat and min(seconds) > self.slow_seconds
+    def wanted(self, case: Case, seconds: float) -> int:
+        """Rounds for a system that takes this long."""
+        if seconds > self.once_seconds:
+            return 1
+        return self.slow_repeat if seconds > self.slow_seconds else self.of(case)
 
 
 @dataclass
@@ -45,6 +54,24 @@ class Measured:
     @property
     def best(self) -> float:
         return min(self.seconds)
+
+
+# Besides the fits: data, warm-up, losses.
+CASE_SECONDS = 1.0
+# Roughly what all the rounds of a system's predictions take.
+PREDICTION_SECONDS = 0.8
+
+
+def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> float:
+    """Roughly what measuring a case takes: a plan for the time left, and nothing else."""
+    total = CASE_SECONDS
+    for system in systems_for(case, systems):
+        fit = system.expected_seconds(case)
+        if isinstance(case, Prediction):
+            total += fit + PREDICTION_SECONDS
+        else:
+            total += rounds.wanted(case, fit) * (fit + SETTLE_SECONDS)
+    return total
 
 
 def training_loss(predict: Predict, case: Case, data: Data) -> float:
@@ -70,11 +97,20 @@ def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
         system.fit(small, data, threads)
 
 
+def believed_seconds(case: Case, one: Measured) -> float:
+    """The best time, unless it is far above what is expected: then something else had the machine.
+
+    Threads that wait for each other take many times as long on a busy machine. Nobody is to be judged by a
+    single such round.
+    """
+    return min(one.best, HICCUP * one.system.expected_seconds(case))
+
+
 def turns(case: Case, rounds: Rounds, measured: list[Measured]) -> Iterator[tuple[int, Measured]]:
     """Round by round, the systems whose turn it is."""
     for turn in range(rounds.of(case)):
         for one in measured:
-            if not rounds.skips(one.seconds):
+            if not one.seconds or turn < rounds.wanted(case, believed_seconds(case, one)):
                 yield turn, one
 
 
@@ -83,15 +119,18 @@ def measure(
     systems: Sequence[System],
     rounds: Rounds,
     threads: int,
-    progress: Callable[[str], None],
+    progress: Tell,
 ) -> list[Measured]:
     """Fit every system that takes part in the case, in turns."""
     measured = [Measured(system) for system in systems_for(case, systems)]
-    progress(f"{case.name}: data and warm-up")
+    progress(f"{case.name}: data and warm-up", 1.0)
     data = make_data(case)
     warm_up([one.system for one in measured], case, threads)
     for turn, one in turns(case, rounds, measured):
-        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        progress(
+            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            one.best if one.seconds else one.system.expected_seconds(case),
+        )
         seconds, predict = timed(partial(one.system.fit, case, data, threads))
         if not one.seconds:
             one.loss = training_loss(predict, case, data)
@@ -105,19 +144,22 @@ def measure_predictions(
     systems: Sequence[System],
     rounds: Rounds,
     threads: int,
-    progress: Callable[[str], None],
+    progress: Tell,
 ) -> list[Measured]:
     """Fit every system that takes part in the case once, then predict in turns."""
     data, rows = make_data(case), make_rows(case)
     fitted = {}
     for system in systems_for(case, systems):
-        progress(f"{case.name}: fitting {system.name}")
+        progress(f"{case.name}: fitting {system.name}", system.expected_seconds(case))
         predict = system.fit(case, data, threads)
         # The first prediction may set things up that the next ones find.
         predict(rows)
         fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
     for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
-        progress(f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}")
+        progress(
+            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            one.best * case.calls if one.seconds else 0.0,
+        )
         _, predict = fitted[one.system.name]
         seconds, _ = timed(partial(_call, predict, rows, case.calls))
         one.seconds.append(seconds / case.calls)

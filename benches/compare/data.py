@@ -1,0 +1,77 @@
+"""The data of the cases: Friedman's first function with noise, hard variants of it, and real tables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import make_friedman1
+
+from compare import diamonds, flights
+from compare.cases import COARSE, DIAMONDS, FLIGHTS, FRIEDMAN1, NOISE, TIES, Case, Prediction
+
+Table = tuple[np.ndarray, np.ndarray]
+# Its columns that matter.
+FRIEDMAN1_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class Data:
+    """Features in C order; y as float64, or as class codes 0 and 1; weights for those who want some."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+
+
+def _friedman1(case: Case, rows: int, seed: int, noise: float) -> Table:
+    """Five columns matter, the others say nothing; of five, fewer may be seen."""
+    columns = max(case.columns, FRIEDMAN1_COLUMNS)
+    X, y = make_friedman1(rows, columns, noise=noise, random_state=seed)
+    return X[:, : case.columns], y
+
+
+def _training(case: Case) -> Table:
+    return _friedman1(case, case.rows, seed=0, noise=1.0)
+
+
+def _coarse(case: Case) -> Table:
+    X, y = _training(case)
+    return np.floor(10 * X), y
+
+
+def _ties(case: Case) -> Table:
+    """Half of the cells are one value, the others 50; targets are whole numbers."""
+    X, y = _training(case)
+    return np.round(np.maximum(X, 0.5), 2), np.round(y)
+
+
+def _noise(case: Case) -> Table:
+    """No feature says anything about the target."""
+    X, y = _training(case)
+    return X, np.random.default_rng(0).permutation(y)
+
+
+SOURCES: dict[str, Callable[[Case], Table]] = {
+    FRIEDMAN1: _training,
+    COARSE: _coarse,
+    TIES: _ties,
+    NOISE: _noise,
+    FLIGHTS: lambda case: flights.load(),
+    DIAMONDS: lambda case: diamonds.load(),
+}
+
+
+def make_data(case: Case) -> Data:
+    """The first rows of the case's data set."""
+    X, y = SOURCES[case.source](case)
+    X, y = X[: case.rows], y[: case.rows]
+    if case.classes:
+        y = (y > np.median(y)).astype(np.int64)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, case.rows)
+    return Data(np.ascontiguousarray(X, case.dtype), y, weights)
+
+
+def make_rows(case: Prediction) -> np.ndarray:
+    """Rows that no tree has seen."""
+    X, _ = _friedman1(case, case.predicted, seed=1, noise=0.0)
+    return np.ascontiguousarray(X, case.dtype)

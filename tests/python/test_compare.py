@@ -1,0 +1,378 @@
+"""The comparison with other packages: what it computes, and a tiny run of it from end to end."""
+
+import io
+import json
+from dataclasses import asdict, fields, replace
+
+import numpy as np
+import pytest
+
+from compare import command, memory, numpy_tree, plots, report, store
+from compare.cases import BEST_EXACT_PEER, Case, Limit, Prediction, Target
+from compare.catalogue import CASES, SERIES, SQUARED
+from compare.data import make_data
+from compare.growth import growths, slope
+from compare.progress import PAUSE_SECONDS, Progress
+from compare.results import Result, Run, not_ahead, verdicts
+from compare.systems import OURS, PEERS, fit_numpy, fit_scikit_learn, ours_under
+from compare.timing import Measured, Rounds, expected_seconds, training_loss, turns
+from scripts import LINUX
+
+CASE = {case.name: case for case in CASES}
+PEER = {peer.name: peer for peer in PEERS}
+
+
+def run_of(*results):
+    return Run("a machine", "today", 2, {}, results=list(results))
+
+
+def timed(name, *seconds, loss=1.0):
+    return Measured(OURS if name == OURS.name else PEER[name], list(seconds), loss)
+
+
+# ---- growth --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
+def test_slope_is_the_exponent_of_a_power(exponent):
+    sizes = np.array([1e3, 1e4, 1e5, 1e6])
+    assert slope(sizes, 3e-7 * sizes**exponent) == pytest.approx(exponent, abs=1e-12)
+
+
+def test_slope_of_n_log_n_is_what_the_report_says():
+    sizes = np.array([1e3, 1e4, 1e5, 1e6])
+    assert slope(sizes, sizes * np.log(sizes)) == pytest.approx(1.1, abs=0.02)
+
+
+def test_slope_needs_two_sizes_with_a_cost():
+    assert slope([1_000], [1.0]) is None
+    assert slope([1_000, 10_000], [0, 1.0]) is None
+    assert slope([], []) is None
+
+
+def test_growth_follows_each_system_along_the_cases_that_it_was_measured_in():
+    series = next(series for series in SERIES if series.cases[0] == "1k")
+    run = run_of(
+        Result(CASE["10k"], [timed("splitwood", 0.2, 0.1), timed("YDF", 1.0)]),
+        Result(CASE["1k"], [timed("splitwood", 0.01), timed("scikit-learn", 1.0)]),
+        Result(CASE["1m"], [timed("splitwood", 10.0), timed("YDF", 100.0)]),
+    )
+    ours, theirs = growths(run, series)
+    assert (ours.system, ours.sizes, ours.costs) == (
+        "splitwood",
+        (1_000, 10_000, 1_000_000),
+        (0.01, 0.1, 10.0),
+    )
+    assert ours.slope == pytest.approx(1.0)
+    assert (theirs.system, theirs.slope) == ("YDF", pytest.approx(1.0))
+
+
+# ---- the catalogue -------------------------------------------------------------------------------
+
+
+def test_names_of_cases_are_unique():
+    assert len(CASE) == len(CASES)
+
+
+@pytest.mark.parametrize("series", SERIES, ids=lambda series: f"{series.of} {series.title}")
+def test_cases_of_a_series_differ_in_size_alone(series):
+    first, *others = (CASE[name] for name in series.cases)
+    own = {"name", "targets", "limits", "settings", "rounds_per_repeat", "memory_target", "quick"}
+    own |= {"group", "calls", "columns" if series.along == "columns" else "rows", "predicted"}
+    sizes = [series.size(CASE[name]) for name in series.cases]
+    assert sizes == sorted(set(sizes))
+    for case in others:
+        for field in {field.name for field in fields(case)} - own:
+            assert getattr(case, field) == getattr(first, field), field
+    if isinstance(first, Prediction):
+        assert len({CASE[name].rows for name in series.cases}) == 1
+
+
+# ---- ratios and verdicts -------------------------------------------------------------------------
+
+
+def case_with(**changes):
+    return replace(Case("synthetic", 1_000, 6), **changes)
+
+
+def test_ratios_are_of_the_best_times_and_targets_are_judged_by_them():
+    case = case_with(targets=(Target("scikit-learn", 5), Target(BEST_EXACT_PEER, 3)))
+    result = Result(
+        case,
+        [
+            timed("splitwood", 2.0, 1.0, 3.0),
+            timed("scikit-learn", 9.0, 6.0),
+            timed("YDF", 2.5, 4.0),
+            timed("LightGBM", 0.5),  # approximate: not among the exact peers
+        ],
+    )
+    first, second = verdicts(result)
+    assert (first.against, first.measured, first.reached) == ("scikit-learn", "6.0", True)
+    assert second.against == "best exact peer (YDF)"
+    assert (second.measured, second.reached) == ("2.5", False)
+
+
+def test_nobody_wins_by_fitting_worse():
+    case = case_with(targets=(Target("scikit-learn", 5),))
+    ours, theirs = timed("splitwood", 1.0, loss=1.01), timed("scikit-learn", 9.0, loss=1.0)
+    (verdict,) = verdicts(Result(case, [ours, theirs]))
+    assert not verdict.reached
+    assert verdict.remark == "fits worse"
+
+
+def test_limits_compare_settings_of_our_own():
+    case = case_with(settings=(SQUARED,), limits=(Limit(OURS.name, SQUARED.name, 2),))
+    squared = Measured(ours_under(SQUARED), [1.0], 1.0)
+    (verdict,) = verdicts(Result(case, [timed("splitwood", 2.5), squared]))
+    assert (verdict.measured, verdict.reached) == ("2.50", False)
+
+
+def test_memory_is_judged_in_sizes_of_x_and_beyond_the_result():
+    fit = case_with(memory_target=6)
+    used = memory.Memory(added=700, size=100, cells=25)
+    (verdict,) = verdicts(Result(fit, memory={OURS.name: used}))
+    assert (verdict.target, verdict.measured, verdict.reached) == ("≤ 6", "7.00", False)
+    assert used.bytes_per_cell == 28
+    prediction = Prediction("synthetic", 1_000, 6, memory_target=500_000)
+    used = memory.Memory(added=8_400_000, size=8_000_000, cells=1, first=9_000_000)
+    (verdict,) = verdicts(Result(prediction, memory={OURS.name: used}))
+    assert (verdict.target, verdict.measured, verdict.reached) == ("≤ 500 kB", "400 kB", True)
+
+
+def test_every_faster_peer_is_listed_those_that_fit_as_well_first():
+    run = run_of(
+        Result(
+            CASE["1k"],
+            [timed("splitwood", 1.0), timed("LightGBM", 0.5, loss=2.0), timed("YDF", 1.1)],
+        ),
+        Result(CASE["10k"], [timed("splitwood", 1.0), timed("LightGBM", 0.9)]),
+    )
+    listed = [(result.case.name, peer.system.name) for result, peer in not_ahead(run)]
+    assert listed == [("10k", "LightGBM"), ("1k", "LightGBM")]
+    table = report.not_ahead_table(run)
+    assert table.count("fits worse") == 1
+    assert table.count("**fits as well**") == 1
+    assert "nowhere" in report.not_ahead_table(run_of(Result(CASE["1k"], [timed("splitwood", 1)])))
+
+
+def test_peers_that_need_less_memory_are_listed():
+    used = {"splitwood": 300, "scikit-learn": 200, "YDF": 400}
+    run = run_of(Result(CASE["10k"], memory={k: memory.Memory(v, 1, 1) for k, v in used.items()}))
+    table = report.less_memory_table(run)
+    assert "scikit-learn" in table
+    assert "YDF" not in table
+
+
+# ---- the plain numpy trees -----------------------------------------------------------------------
+
+
+def test_running_loss_is_the_absolute_error_around_the_median():
+    rng = np.random.default_rng(0)
+    for n in range(1, 40):
+        values = rng.integers(0, 10, n).astype(float)
+        expected = [np.abs(values[:k] - np.median(values[:k])).sum() for k in range(1, n + 1)]
+        assert numpy_tree._running_loss(values.tolist()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("source", ["friedman1", "ten values a column", "heavy ties"])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize(("depth", "leaf"), [(1, 1), (3, 20), (None, 1), (None, 7)])
+def test_numpy_trees_are_as_good_as_scikit_learns(source, criterion, depth, leaf):
+    case = Case(
+        "tiny", 300, depth, source=source, criterion=criterion, min_samples_leaf=leaf, columns=6
+    )
+    data = make_data(case)
+    losses = [
+        training_loss(fit(case, data, 1), case, data) for fit in (fit_numpy, fit_scikit_learn)
+    ]
+    # Where splits tie, the one that is taken decides about the tree below.
+    ties = source != "friedman1" or criterion == "absolute_error"
+    tolerance = 0.05 if ties and depth != 1 and leaf > 1 else 1e-9
+    assert losses[0] == pytest.approx(losses[1], rel=tolerance, abs=1e-12)
+
+
+# ---- rounds and progress -------------------------------------------------------------------------
+
+
+def test_slow_systems_get_fewer_rounds():
+    rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
+    case = case_with(rounds_per_repeat=10)
+    assert [rounds.wanted(case, seconds) for seconds in (1.0, 4.0, 20.0)] == [50, 2, 1]
+    assert expected_seconds(CASE["1m"], [OURS, *PEERS], rounds) > expected_seconds(
+        CASE["100k"], [OURS, *PEERS], rounds
+    )
+
+
+def test_a_single_hiccup_does_not_cost_a_system_its_rounds():
+    rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
+    case = CASE["100k-depth1"]  # a tenth of a second
+    hiccup, usual = timed("XGBoost"), timed("splitwood")
+    for _, one in turns(case, rounds, [hiccup, usual]):
+        one.seconds.append(0.1 if one.seconds else 60.0)
+    assert (len(hiccup.seconds), len(usual.seconds)) == (5, 5)
+    slow = timed("scikit-learn")
+    for _, one in turns(CASE["1m"], rounds, [slow]):
+        one.seconds.append(20.0)
+    assert len(slow.seconds) == 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_tells_the_share_and_the_time_left():
+    clock = iter(range(1_000)).__next__
+    stream = Terminal()
+    progress = Progress(100.0, stream, lambda: 10.0 * clock())  # started at 0
+    progress.enter(40.0)
+    progress("first", 20.0)
+    progress("second", 20.0)
+    assert progress.share == 0.2
+    progress.enter(60.0)  # whatever the steps were, the part is over
+    assert progress.share == 0.4
+    progress.now = lambda: 80.0
+    assert progress.seconds_left == pytest.approx(120.0)
+    assert stream.getvalue().count("\r") == 2
+    assert "20%" in stream.getvalue()
+    assert "\n" not in stream.getvalue()
+
+
+def test_progress_away_from_a_terminal_is_a_line_now_and_then():
+    now = [0.0]
+    stream = io.StringIO()
+    progress = Progress(100.0, stream, lambda: now[0])
+    for second in range(int(2.5 * PAUSE_SECONDS)):
+        now[0] = float(second)
+        progress("working", 1.0)
+    assert stream.getvalue().count("\n") == 3
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+@LINUX
+def test_memory_is_what_the_work_added_at_its_peak():
+    def work():
+        gone = np.ones(4_000_000)  # 32 MB
+        del gone
+        return np.ones(1_000_000)
+
+    assert memory._added(work) == pytest.approx(32e6, abs=2e6)
+
+
+@LINUX
+def test_memory_of_a_fit_is_measured_in_a_process_of_its_own():
+    fit = memory.measure_memory(Case("tiny", 20_000, 3), OURS, 2)
+    assert fit.size == 800_000
+    assert 1 < fit.sizes < 30
+
+
+@LINUX
+def test_memory_of_a_prediction_is_its_result_and_next_to_nothing_else():
+    predicted = memory.measure_memory(Prediction("tiny", 500, 3, predicted=500_000), OURS, 2)
+    assert predicted.size == 4_000_000
+    assert predicted.added == pytest.approx(predicted.size, abs=500_000)
+    assert predicted.first >= predicted.size - 500_000
+
+
+# ---- the whole -----------------------------------------------------------------------------------
+
+TINY = {
+    "1k": {"rows": 60, "rounds_per_repeat": 1},
+    "10k": {"rows": 120, "rounds_per_repeat": 1},
+    "100k": {"rows": 240},
+    "1k-absolute": {"rows": 60, "rounds_per_repeat": 1},
+    "10k-2": {"rows": 120, "rounds_per_repeat": 1},
+    "predict-1k-rows": {"rows": 100, "predicted": 50, "calls": 1},
+    "predict-depth12": {"rows": 100, "predicted": 500},
+}
+
+
+def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
+    tiny = tuple(replace(CASE[name], **changes) for name, changes in TINY.items())
+    monkeypatch.setattr(command, "CASES", tiny)
+    monkeypatch.setattr(store, "CASES", tiny)
+    monkeypatch.setattr("compare.ways.ROUNDS", 5)
+    peers = ["--peers", "scikit-learn", "numpy, presorted", "numpy, two heaps", "numpy, partition"]
+    only = ["--only", "fit", "predict", "ways"]
+    out = ["--out", str(tmp_path)]
+    command.main("doc", ["--repeat", "1", *peers, *only, *out])
+
+    shown = capsys.readouterr().out
+    assert "## Targets" in shown
+    assert "slope" in shown
+
+    stored = json.loads((tmp_path / "results.json").read_text())
+    assert [case["name"] for case in stored["cases"]] == list(TINY)
+    fitted = stored["cases"][0]["systems"]
+    assert [one["name"] for one in fitted] == ["splitwood", "scikit-learn", "numpy, presorted"]
+    assert all(one["best"] == min(one["seconds"]) > 0 for one in fitted)
+    assert all(one["training_loss"] < 1e-12 for one in fitted)
+    assert {growth["along"] for growth in stored["growth"]} == {"rows", "columns"}
+    assert stored["versions"]["splitwood"]
+
+    page = (tmp_path / "README.md").read_text()
+    for heading in (
+        "# Benchmarks",
+        "## Targets",
+        "## Where splitwood is not ahead",
+        "## Every case",
+    ):
+        assert heading in page
+    for case in tiny:
+        assert case.title in page
+    for key in ("ratios", "times", "ways"):
+        picture = report.PICTURES[key]
+        assert f"({picture})" in page
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+    # The same again, from what was stored.
+    (tmp_path / "README.md").unlink()
+    command.main("doc", ["--redraw", *out])
+    assert (tmp_path / "README.md").read_text() == page
+
+
+def test_what_is_stored_comes_back(tmp_path):
+    used = memory.Memory(added=3, size=2, cells=1)
+    result = Result(
+        CASE["1k-absolute"],
+        [timed("splitwood", 1.0, 2.0), Measured(ours_under(SQUARED), [0.5], 0.25)],
+        {OURS.name: used},
+    )
+    run = replace(run_of(result), partial="--quick", ways={"splitwood": 1e-5})
+    store.save(run, tmp_path / "results.json")
+    again = store.load(tmp_path / "results.json")
+    assert [one.system.name for one in again.results[0].measured] == [OURS.name, SQUARED.name]
+    assert [one.seconds for one in again.results[0].measured] == [[1.0, 2.0], [0.5]]
+    assert again.results[0].memory == {OURS.name: used}
+    assert (again.partial, again.ways, again.threads) == ("--quick", {"splitwood": 1e-5}, 2)
+    assert asdict(again.results[0].case) == asdict(CASE["1k-absolute"])
+
+
+def test_memory_is_drawn_where_it_was_measured(tmp_path):
+    run = run_of(
+        *(
+            Result(CASE[name], memory={OURS.name: memory.Memory(1_000_000 * k, 1, 1)})
+            for k, name in enumerate(("10k", "100k", "1m"), 1)
+        )
+    )
+    assert plots.draw_memory(run, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+    assert not plots.draw_times(run, tmp_path / "times.png")
+    assert not (tmp_path / "times.png").exists()
+
+
+def test_labels_keep_clear_of_each_other():
+    placed = plots._apart([0.5, 0.1, 0.51, 0.52], 0.05)
+    ordered = sorted(placed)
+    assert min(np.diff(ordered)) >= 0.05 - 1e-6
+    assert np.argsort(placed).tolist() == [1, 0, 2, 3]
+    assert placed[1] == 0.1
+
+
+def test_parts_of_a_run_never_take_the_place_of_the_published_one():
+    parse = command.parser("doc").parse_args
+    assert command._partial(parse([])) == ""
+    assert command._partial(parse(["--quick", "--only", "fit"])) == "--quick --only fit"
+    assert command._partial(parse(["--peers"])) == "--peers"
