@@ -71,6 +71,7 @@ explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, 
 # Cases are others each time; what fails prints how to try it again.
 fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests
 	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --test fuzz
+	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --lib model::tests::mutations
 	FUZZ_TIMES=$(FUZZ_TIMES) HYPOTHESIS_PROFILE=explore $(PY) -m pytest tests/python/test_wild.py $(PYTEST_ARGS)
 
 # The unit tests whose code has unsafe blocks.

@@ -91,15 +91,19 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
     [
         heaps(half, |_, _| 1),
         nodes.time(|ranks| {
-            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
+            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g)))
         }),
         heaps(level, |_, _| 1),
         nodes.time(|ranks| {
-            Best::find(|best| quantile::sweep(level, sorted, |i| ranks[i] as usize, bitmap, |k, g| best.offer(k, g)))
+            Best::find(|best| {
+                quantile::sweep(level, sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g))
+            })
         }),
         heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
-            Best::find(|best| rows.sweep(sorted, weights, |i| ranks[i] as usize, scratch, |k, g| best.offer(k, g)))
+            Best::find(|best| {
+                rows.sweep(sorted, weights, |i| ranks[i] as usize, usize::MAX, scratch, |k, g| best.offer(k, g))
+            })
         }),
     ]
 }

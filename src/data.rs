@@ -1,6 +1,6 @@
 //! Views of X, targets and weights. Shapes and domains are proven here, once; the rest of the core relies on it.
 
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 use crate::error::{Error, Result};
 use crate::sparse::SparseColumns;
@@ -224,6 +224,15 @@ impl<'a, X: Cell> Matrix<'a, X> {
         self.column_stride == 1
     }
 
+    /// An address in each cache line of these rows; none unless all their cells are next to each other.
+    #[inline(always)]
+    pub(crate) fn cache_lines(&self, rows: Range<usize>) -> impl Iterator<Item = *const X> {
+        let together = self.column_stride == 1 && self.row_stride == self.n_columns as isize;
+        let cells = if together { rows.start * self.n_columns..rows.end * self.n_columns } else { 0..0 };
+        let first = self.cells.as_ptr().wrapping_add(self.first);
+        cells.step_by(CACHE_LINE / size_of::<X>()).map(move |cell| first.wrapping_add(cell))
+    }
+
     /// A row, for many cells of it.
     ///
     /// # Panics
@@ -267,13 +276,6 @@ impl<X: Cell> Row<'_, X> {
         let across = if ADJACENT { column as isize } else { column as isize * self.column_stride };
         // SAFETY: `Matrix::with_strides` has proven that every cell of every row is among the cells.
         unsafe { *self.cells.get_unchecked(self.start.wrapping_add_signed(across)) }
-    }
-
-    /// The addresses of the cache lines of a row whose cells are adjacent.
-    #[inline(always)]
-    pub(crate) fn cache_lines(self) -> impl Iterator<Item = *const X> {
-        let first = self.cells.as_ptr().wrapping_add(self.start);
-        (0..self.n_columns).step_by(CACHE_LINE / size_of::<X>()).map(move |column| first.wrapping_add(column))
     }
 }
 

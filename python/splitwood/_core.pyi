@@ -23,6 +23,9 @@ __all__ = [
 
 __version__: str
 
+def _panic() -> None:
+    """Panic inside the core, in the pool: what users see of a bug is tested by one."""
+
 def available_threads() -> int:
     """Number of CPUs this process may use (affinity, quota and environment respected)."""
 

@@ -9,13 +9,16 @@
 
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode};
+use crate::median::screen::Screen;
 use crate::median::{Bitmap, Center, Level, heap_sweep, quantile, sweep, weighted};
 use crate::params::MedianMethod;
 use crate::split::{Contest, near};
 use crate::steps::Steps;
 
-/// Nodes up to this size look at all features before they sweep any.
+/// Nodes up to this size sweep all features before they offer any cut; larger ones look which of them could win.
 const SMALL: usize = 64;
+/// The same with weights, whose sweeps take longer.
+const SMALL_WEIGHTED: usize = 16;
 
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,31 +48,51 @@ impl<T: Sample<f64>> Quantile<T> {
         tickets.iter().map(|&ticket| self.targets[ticket as usize])
     }
 
-    /// Writes the gain of each cut, in the table's units, to the scratch and returns the highest.
-    fn sweep_gains(&self, table: &Table, rank: impl Fn(usize) -> usize, scratch: &mut Scratch) -> i64 {
-        let Table { sorted, weights, rows, unit } = table;
-        let Scratch { bitmap, weighted, gains } = scratch;
-        gains.clear();
-        gains.resize(sorted.len() - 1, 0);
-        let mut highest = i64::MIN;
-        let mut visit = |n_left: usize, gain: i64| {
-            gains[n_left - 1] = gain;
-            highest = highest.max(gain);
-        };
+    /// Calls `visit(n_left, gain)` for each cut up to `last`, or one more; gains are in the table's units.
+    #[inline(always)]
+    fn each_gain(
+        &self,
+        table: &Table,
+        rank: impl Fn(usize) -> usize,
+        last: usize,
+        memory: &mut Memory,
+        mut visit: impl FnMut(usize, i64),
+    ) {
+        let Table { sorted, weights, rows, unit, .. } = table;
         match (self.method, rows) {
             (MedianMethod::TwoHeaps, _) => {
                 let weight = |rank: usize| if T::WEIGHTED { weights[rank] } else { 1 };
                 // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
                 let shift = ((self.level.whole() as f64 * unit) as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
-                    visit(n_left, (gain >> shift) as i64);
+                    if n_left <= last {
+                        visit(n_left, (gain >> shift) as i64);
+                    }
                 });
             }
-            (_, Some(rows)) => rows.sweep(sorted, weights, rank, weighted, visit),
-            _ if self.level == Level::HALF => sweep::sweep(sorted, rank, bitmap, visit),
-            _ => quantile::sweep(self.level, sorted, rank, bitmap, visit),
+            (_, Some(rows)) => rows.sweep(sorted, weights, rank, last, &mut memory.weighted, visit),
+            _ if self.level == Level::HALF => sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit),
+            _ => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
         }
+    }
+
+    /// Writes the gain of each cut up to `last`, or one more, to the scratch and returns the highest.
+    fn write_gains(&self, table: &Table, rank: impl Fn(usize) -> usize, last: usize, scratch: &mut Scratch) -> i64 {
+        let Scratch { memory, gains, .. } = scratch;
+        gains.clear();
+        gains.resize((last + 1).min(table.sorted.len() - 1), 0);
+        let mut highest = i64::MIN;
+        self.each_gain(table, rank, last, memory, |n_left, gain| {
+            gains[n_left - 1] = gain;
+            highest = highest.max(gain);
+        });
         highest
+    }
+
+    /// Weight of the row of this rank, on the node's grid.
+    #[inline(always)]
+    fn units(weights: &[i64], rank: usize) -> f64 {
+        if T::WEIGHTED { weights[rank] as f64 } else { 1.0 }
     }
 
     /// How often the pinball loss is in the loss.
@@ -101,6 +124,9 @@ pub(crate) struct Table {
     /// With weights only.
     weights: Vec<i64>,
     rows: Option<weighted::Rows>,
+    /// Of nodes that are not small.
+    screen: Screen,
+    is_screened: bool,
     /// Pinball loss, in units of the grids, that a unit of the kernel's gain stands for.
     unit: f64,
 }
@@ -108,10 +134,20 @@ pub(crate) struct Table {
 /// Buffers of a sweep, reused from feature to feature.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    bitmap: Bitmap,
-    weighted: weighted::Scratch,
+    memory: Memory,
     /// Of each cut.
     gains: Vec<i64>,
+    /// Of each feature.
+    highest: Vec<i64>,
+    /// Features that can't win are kept out by their bounds, so that none need be looked at before it is swept.
+    is_bounded: bool,
+}
+
+/// What the kernels work in.
+#[derive(Default)]
+struct Memory {
+    bitmap: Bitmap,
+    weighted: weighted::Scratch,
 }
 
 impl<T: Sample<f64>> Criterion for Quantile<T> {
@@ -158,7 +194,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     }
 
     fn tabulate(&self, node: &Node, tickets: &[u32], table: &mut Table) {
-        let Table { sorted, weights, rows, unit } = table;
+        let Table { sorted, weights, rows, screen, is_screened, unit } = table;
         sorted.clear();
         sorted.extend(self.targets(tickets).map(|target| node.values.put(target.y() - node.lowest)));
         if T::WEIGHTED {
@@ -172,6 +208,12 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             *unit = 0.5;
         } else {
             *unit = quantile::unit(self.level);
+        }
+        // The heaps sweep everything: others are measured by them.
+        let small = if T::WEIGHTED { SMALL_WEIGHTED } else { SMALL };
+        *is_screened = node.rows > small && self.method != MedianMethod::TwoHeaps;
+        if *is_screened {
+            screen.describe(self.level, sorted, |rank| Self::units(weights, rank));
         }
     }
 
@@ -218,8 +260,16 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         scratch: &mut Scratch,
     ) {
         let rank = |place: usize| steps.at(place) as usize;
-        let highest = self.sweep_gains(table, rank, scratch);
         let units = |bar: f64| (bar / table.unit).floor() as i64;
+        let mut last = cuts.last;
+        if table.is_screened && !scratch.is_bounded && contest.bar() > 0.0 {
+            let least = contest.bar() - table.unit;
+            let could_win =
+                table.screen.last(least, (cuts.first, last), rank, |rank| Self::units(&table.weights, rank));
+            let Some(cut) = could_win else { return };
+            last = cut;
+        }
+        let highest = self.write_gains(table, rank, last, scratch);
         let mut least = units(contest.bar());
         if highest < least {
             return;
@@ -257,31 +307,43 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         scratch: &mut Scratch,
         bounds: &mut Vec<f64>,
     ) -> Outlook {
+        let rank = |feature: usize| {
+            let order = rows.orders.of(feature);
+            move |place: usize| rows.steps[order[place] as usize] as usize
+        };
+        if table.is_screened {
+            let cuts = (rows.min_rows, node.rows - rows.min_rows);
+            let most = |feature| table.screen.most(cuts, rank(feature), |rank| Self::units(&table.weights, rank));
+            bounds.clear();
+            bounds.extend((0..rows.n_features).map(|feature| most(feature) + table.unit));
+            scratch.is_bounded = true;
+            return Outlook::Bounded;
+        }
         if T::WEIGHTED || node.rows > SMALL {
             return Outlook::Unknown;
         }
-        let allowed = rows.min_rows - 1..node.rows - rows.min_rows;
-        let gains = |feature: usize, scratch: &mut Scratch| {
-            let order = rows.orders.of(feature);
-            self.sweep_gains(table, |place| rows.steps[order[place] as usize] as usize, scratch)
-        };
-        let (mut top, mut highest) = (i64::MIN, Vec::new());
-        bounds.clear();
+        let allowed = rows.min_rows..=node.rows - rows.min_rows;
+        let Scratch { memory, highest, .. } = scratch;
+        highest.clear();
         for feature in 0..rows.n_features {
-            gains(feature, scratch);
-            let most = scratch.gains[allowed.clone()].iter().fold(i64::MIN, |most, &gain| most.max(gain));
-            bounds.push(most.max(0) as f64 * table.unit);
+            let mut most = i64::MIN;
+            self.each_gain(table, rank(feature), *allowed.end(), memory, |n_left, gain| {
+                most = if (gain > most) & allowed.contains(&n_left) { gain } else { most };
+            });
             highest.push(most);
-            top = top.max(most);
         }
+        bounds.clear();
+        bounds.extend(highest.iter().map(|&most| most.max(0) as f64 * table.unit));
         // The first cut that ties with the highest gain wins, if its own gain is that.
+        let top = highest.iter().fold(i64::MIN, |top, &most| top.max(most));
         let least = near(top as f64 * table.unit, self.noise(node));
         let first = bounds.iter().position(|&bound| bound >= least);
         if let Some(feature) = first.filter(|&feature| highest[feature] == top) {
-            gains(feature, scratch);
-            let place = allowed.clone().find(|&place| scratch.gains[place] as f64 * table.unit >= least);
-            if let Some(place) = place.filter(|&place| scratch.gains[place] == top) {
-                return Outlook::Clear { feature, n_left: place + 1 };
+            self.write_gains(table, rank(feature), *allowed.end(), scratch);
+            let ties = |&n_left: &usize| scratch.gains[n_left - 1] as f64 * table.unit >= least;
+            let n_left = allowed.clone().find(ties);
+            if let Some(n_left) = n_left.filter(|&n_left| scratch.gains[n_left - 1] == top) {
+                return Outlook::Clear { feature, n_left };
             }
         }
         Outlook::Bounded

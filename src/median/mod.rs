@@ -8,10 +8,12 @@
 
 mod center;
 pub mod heap_sweep;
+mod lanes;
 mod level;
 pub mod quantile;
 mod ranks;
 mod running;
+pub mod screen;
 mod sum;
 pub mod sweep;
 #[cfg(test)]

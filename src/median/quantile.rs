@@ -16,7 +16,7 @@ use std::hint::select_unpredictable;
 use super::level::Level;
 use super::ranks::{Bitmap, LEFT, OneWord, RIGHT, Ranks};
 
-/// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left, in units of [`unit`].
+/// Calls `visit(k, gain)` for k from 1 to `last`, below n: what is gained if the first k rows go left, in units of [`unit`].
 ///
 /// `sorted` and `rank` are as in [`sweep`](super::sweep::sweep); sums of all targets' sizes stay below 2^62 as well.
 #[inline(always)]
@@ -24,6 +24,7 @@ pub fn sweep(
     level: Level,
     sorted: &[i64],
     rank: impl Fn(usize) -> usize,
+    last: usize,
     bitmap: &mut Bitmap,
     mut visit: impl FnMut(usize, i64),
 ) {
@@ -32,9 +33,9 @@ pub fn sweep(
         return;
     }
     if n <= 64 {
-        Walk::new(OneWord::default(), level, sorted, rank(0)).run(rank, &mut visit);
+        Walk::new(OneWord::default(), level, sorted, rank(0)).run(rank, last, &mut visit);
     } else {
-        Walk::new(bitmap.reset(n), level, sorted, rank(0)).run(rank, &mut visit);
+        Walk::new(bitmap.reset(n), level, sorted, rank(0)).run(rank, last, &mut visit);
     }
 }
 
@@ -121,8 +122,8 @@ impl<'a, R: Ranks> Walk<'a, R> {
     }
 
     #[inline(always)]
-    fn run(mut self, rank: impl Fn(usize) -> usize, visit: &mut impl FnMut(usize, i64)) {
-        for place in 0..self.sorted.len() - 1 {
+    fn run(mut self, rank: impl Fn(usize) -> usize, last: usize, visit: &mut impl FnMut(usize, i64)) {
+        for place in 0..last.min(self.sorted.len() - 1) {
             visit(place + 1, self.step(rank(place)));
         }
     }

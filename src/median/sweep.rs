@@ -16,21 +16,27 @@
 
 use super::ranks::{Bitmap, LEFT, OneWord, RIGHT, Ranks};
 
-/// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left.
+/// Calls `visit(k, gain)` for k from 1 to `last`, or one more, below n: what is gained if the first k rows go left.
 ///
 /// `sorted` are the node's n targets in ascending order, on an integer grid on which sums of all their distances from any of them
 /// stay below 2^62. `rank(place)` is where the row at this place of the feature's order stands in `sorted`: each of 0 to n − 1 once.
 /// The gain is the node's sum of absolute deviations from its median minus those of its children.
 #[inline(always)]
-pub fn sweep(sorted: &[i64], rank: impl Fn(usize) -> usize, bitmap: &mut Bitmap, mut visit: impl FnMut(usize, i64)) {
+pub fn sweep(
+    sorted: &[i64],
+    rank: impl Fn(usize) -> usize,
+    last: usize,
+    bitmap: &mut Bitmap,
+    mut visit: impl FnMut(usize, i64),
+) {
     let n = sorted.len();
     if n < 2 {
         return;
     }
     if n <= 64 {
-        Walk::new(OneWord::default(), sorted, rank(0)).run(rank, &mut visit);
+        Walk::new(OneWord::default(), sorted, rank(0)).run(rank, last, &mut visit);
     } else {
-        Walk::new(bitmap.reset(n), sorted, rank(0)).run(rank, &mut visit);
+        Walk::new(bitmap.reset(n), sorted, rank(0)).run(rank, last, &mut visit);
     }
 }
 
@@ -80,19 +86,20 @@ impl<'a, R: Ranks> Walk<'a, R> {
     }
 
     #[inline(always)]
-    fn run(mut self, rank: impl Fn(usize) -> usize, visit: &mut impl FnMut(usize, i64)) {
+    fn run(mut self, rank: impl Fn(usize) -> usize, last: usize, visit: &mut impl FnMut(usize, i64)) {
         let n = self.sorted.len();
+        let last = last.min(n - 1);
         let mut place = 0;
         if n.is_multiple_of(2) {
             visit(1, self.step::<true, true>(rank(0)));
             place = 1;
-            while place + 1 < n {
+            while place < last {
                 visit(place + 1, self.step::<false, false>(rank(place)));
                 visit(place + 2, self.step::<true, true>(rank(place + 1)));
                 place += 2;
             }
         } else {
-            while place + 1 < n {
+            while place < last {
                 visit(place + 1, self.step::<true, false>(rank(place)));
                 visit(place + 2, self.step::<false, true>(rank(place + 1)));
                 place += 2;

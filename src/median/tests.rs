@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
+use super::screen::Screen;
 use super::{Bitmap, Center, Level, RunningMedian, heap_sweep, quantile, running_median, sweep, weighted};
 use crate::naive::draw::Dice;
 
@@ -184,14 +185,21 @@ impl Case {
 
     fn check_median(&self, bitmap: &mut Bitmap) -> TestCaseResult {
         let (cuts, mut gains) = (self.cuts(), Vec::new());
-        sweep::sweep(&self.sorted, |place| self.ranks[place], bitmap, |k, gain| gains.push((k, gain)));
+        sweep::sweep(&self.sorted, |place| self.ranks[place], usize::MAX, bitmap, |k, gain| gains.push((k, gain)));
         let ones = vec![1; self.sorted.len()];
         self.check(&cuts, &gains, &self.naive_gains(Level::HALF, &ones, &cuts), 0)
     }
 
     fn check_quantile(&self, bitmap: &mut Bitmap) -> TestCaseResult {
         let (cuts, mut gains) = (self.cuts(), Vec::new());
-        quantile::sweep(self.level, &self.sorted, |place| self.ranks[place], bitmap, |k, gain| gains.push((k, gain)));
+        quantile::sweep(
+            self.level,
+            &self.sorted,
+            |place| self.ranks[place],
+            usize::MAX,
+            bitmap,
+            |k, gain| gains.push((k, gain)),
+        );
         let ones = vec![1; self.sorted.len()];
         self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
     }
@@ -200,7 +208,7 @@ impl Case {
         let (cuts, mut gains) = (self.cuts(), Vec::new());
         let rows = weighted::Rows::new(self.level, &self.sorted, &self.weights);
         let rank = |place: usize| self.ranks[place];
-        rows.sweep(&self.sorted, &self.weights, rank, scratch, |k, gain| gains.push((k, gain)));
+        rows.sweep(&self.sorted, &self.weights, rank, usize::MAX, scratch, |k, gain| gains.push((k, gain)));
         let shift = (rows.unit() * self.level.whole() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
@@ -209,6 +217,31 @@ impl Case {
 }
 
 impl Case {
+    /// No cut gains more than the screen says, and none that gains enough comes after the last that it names.
+    fn check_screen(&self, screen: &mut Screen, weights: &[i64], dice: &mut Dice) -> TestCaseResult {
+        let n = self.sorted.len();
+        if n < 2 {
+            return Ok(());
+        }
+        let weight = |rank: usize| weights[rank] as f64;
+        let rank = |place: usize| self.ranks[place];
+        screen.describe(self.level, &self.sorted, weight);
+        let first = 1 + dice.below(n.div_ceil(2).min(n - 1));
+        let last = first + dice.below(n - first);
+        let cuts: Vec<usize> = self.cuts().into_iter().filter(|k| (first..=last).contains(k)).collect();
+        let whole = self.level.whole() as f64;
+        let gains: Vec<f64> =
+            self.naive_gains(self.level, weights, &cuts).iter().map(|&gain| gain as f64 / whole).collect();
+        let most = screen.most((first, last), rank, weight);
+        for &least in &gains {
+            prop_assert!(least <= most * (1.0 + 1e-12), "{} > {}", least, most);
+            let named = screen.last(least * (1.0 - 1e-12), (first, last), rank, weight);
+            let enough = cuts.iter().zip(&gains).filter(|(_, gain)| **gain >= least).map(|(k, _)| *k);
+            prop_assert!(enough.max() <= named, "{:?}", named);
+        }
+        Ok(())
+    }
+
     fn check_heaps(&self) -> TestCaseResult {
         let cuts: Vec<usize> = (1..self.sorted.len()).collect();
         let (mut gains, rank, weight) =
@@ -233,6 +266,32 @@ proptest! {
         case.check_quantile(&mut Bitmap::default())?;
         case.check_weighted(&mut weighted::Scratch::default())?;
         case.check_heaps()?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn no_cut_gains_more_than_the_screen_says(
+        recipe in Recipe::any(prop_oneof![8 => sizes(), 1 => 500..600usize, 1 => 4_000..4_200usize]),
+    ) {
+        let (case, mut screen, mut dice) = (recipe.case(), Screen::default(), Dice::new(recipe.seed ^ 2));
+        case.check_screen(&mut screen, &vec![1; recipe.n], &mut dice)?;
+        case.check_screen(&mut screen, &case.weights, &mut dice)?;
+    }
+
+    /// Classes of one rank each leave nothing open.
+    #[test]
+    fn the_screen_of_few_rows_is_exact(recipe in Recipe::any(3..=16usize)) {
+        let case = Case { level: Level::HALF, ..recipe.case() };
+        let (mut screen, ones) = (Screen::default(), vec![1; recipe.n]);
+        screen.describe(case.level, &case.sorted, |_| 1.0);
+        for k in 1..recipe.n {
+            let gain = case.naive_gains(case.level, &ones, &[k])[0] as f64 / 2.0;
+            let most = screen.most((k, k), |place| case.ranks[place], |_| 1.0);
+            prop_assert!((most - gain).abs() <= 1e-5 * recipe.n as f64 * (case.sorted[recipe.n - 1] - case.sorted[0]) as f64, "{} {}", most, gain);
+        }
     }
 }
 
@@ -262,10 +321,10 @@ proptest! {
         for _ in 0..3 {
             let mut at_cut = [0; 3];
             let rank = |place: usize| case.ranks[place];
-            sweep::sweep(&case.sorted, rank, &mut Bitmap::default(), |n, gain| if n == k { at_cut[0] = gain });
-            quantile::sweep(case.level, &case.sorted, rank, &mut Bitmap::default(), |n, gain| if n == k { at_cut[1] = gain });
+            sweep::sweep(&case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[0] = gain });
+            quantile::sweep(case.level, &case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[1] = gain });
             weighted::Rows::new(case.level, &case.sorted, &case.weights)
-                .sweep(&case.sorted, &case.weights, rank, &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
+                .sweep(&case.sorted, &case.weights, rank, usize::MAX, &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
             gains.push(at_cut);
             let shuffled: Vec<usize> = dice.shuffle(k).into_iter().map(|i| case.ranks[i]).collect();
             case.ranks[..k].copy_from_slice(&shuffled);
@@ -285,7 +344,9 @@ fn pointers_pass_three_levels_of_groups() {
         let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
-        rows.sweep(&case.sorted, &case.weights, rank, &mut weighted::Scratch::default(), |_, gain| gains.push(gain));
+        rows.sweep(&case.sorted, &case.weights, rank, usize::MAX, &mut weighted::Scratch::default(), |_, gain| {
+            gains.push(gain)
+        });
         let expected = case.naive_gains(case.level, &case.weights, &cuts);
         assert_eq!(
             cuts.map(|k| gains[k - 1]).to_vec(),
@@ -305,7 +366,9 @@ fn the_weights_grid_leaves_room_for_the_level() {
         let mut least = i64::MAX;
         let rows = weighted::Rows::new(level, &sorted, &weights);
         let shuttle = |place: usize| if place.is_multiple_of(2) { place / 2 } else { 99 - place / 2 };
-        rows.sweep(&sorted, &weights, shuttle, &mut weighted::Scratch::default(), |_, gain| least = least.min(gain));
+        rows.sweep(&sorted, &weights, shuttle, usize::MAX, &mut weighted::Scratch::default(), |_, gain| {
+            least = least.min(gain)
+        });
         assert!(least >= 0);
     }
 }

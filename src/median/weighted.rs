@@ -120,7 +120,7 @@ impl Rows {
         (1u128 << self.shift) as f64 / self.level.whole() as f64
     }
 
-    /// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left, in units of [`Rows::unit`].
+    /// Calls `visit(k, gain)` for k from 1 to `last`, below n: what is gained if the first k rows go left, in units of [`Rows::unit`].
     ///
     /// `sorted` and `weights` are those that the node was described with. `rank(place)` is where the row at this place of the
     /// feature's order stands among them: each of 0 to n − 1 once.
@@ -130,12 +130,13 @@ impl Rows {
         sorted: &[i64],
         weights: &[i64],
         rank: impl Fn(usize) -> usize,
+        last: usize,
         scratch: &mut Scratch,
         mut visit: impl FnMut(usize, i64),
     ) {
         scratch.reset(&self.all, sorted.len());
         let mut walk = Walk { rows: self, sorted, weights, scratch, left: self.start.alone(), right: self.start };
-        for place in 1..sorted.len() {
+        for place in 1..=last.min(sorted.len() - 1) {
             visit(place, walk.step(rank(place - 1)));
         }
     }

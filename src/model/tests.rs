@@ -5,8 +5,10 @@ mod checksums;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 use self::checksums::repair;
 use super::layout::{self, Entry, Name};
@@ -181,8 +183,10 @@ fn sections_are_where_a_memory_map_wants_them() {
 
 #[test]
 fn every_truncation_is_refused() {
+    let mut n_truncated = 0;
     for model in models() {
         let bytes = model.to_bytes();
+        n_truncated += 2 * bytes.len() - 64;
         for length in 0..bytes.len() {
             problem(&bytes[..length]);
             // With a header that agrees, it still ends in the middle of something.
@@ -196,12 +200,15 @@ fn every_truncation_is_refused() {
         problem(&[&bytes[..], &[0]].concat());
         problem(&[&bytes[..], &bytes[..]].concat());
     }
+    println!("{n_truncated} truncated files refused");
 }
 
 #[test]
 fn every_flipped_bit_is_noticed() {
+    let mut n_damaged = 0;
     for model in models() {
         let mut bytes = model.to_bytes();
+        n_damaged += 8 * bytes.len();
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 bytes[at] ^= 1 << bit;
@@ -214,6 +221,7 @@ fn every_flipped_bit_is_noticed() {
         }
         assert!(Model::from_bytes(&bytes).is_ok());
     }
+    println!("{n_damaged} files with a flipped bit refused");
 }
 
 #[test]
@@ -450,25 +458,78 @@ fn what_is_no_file_is_refused() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Bytes at some places of a file.
-fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
-    prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![any::<u8>(), Just(0), Just(0xFF)]), 1..6)
+/// Files to start from: those of the tests above, and the golden ones.
+fn corpus() -> &'static [Vec<u8>] {
+    static CORPUS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    CORPUS.get_or_init(|| {
+        let golden = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/1.0")).unwrap();
+        let mut golden: Vec<PathBuf> = golden.map(|entry| entry.unwrap().path()).collect();
+        golden.retain(|path| path.extension().is_some_and(|extension| extension == "splitwood"));
+        golden.sort();
+        assert!(golden.len() > 5);
+        models().iter().map(Model::to_bytes).chain(golden.iter().map(|path| fs::read(path).unwrap())).collect()
+    })
+}
+
+/// What is done to a file, as places relative to its length.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Byte(Index, u8),
+    /// A whole number of eight bytes: lengths, counts and offsets are such.
+    Number(Index, u64),
+    /// A piece of another file, of so many bytes.
+    Piece(Index, Index, Index, usize),
+    Truncation(Index),
+}
+
+impl Mutation {
+    fn any() -> impl Strategy<Value = Self> {
+        let byte = prop_oneof![any::<u8>(), Just(0), Just(0xFF)];
+        let number = prop_oneof![0..100u64, Just(u64::MAX), Just(1 << 63), (0..64u32).prop_map(|bits| 1 << bits)];
+        prop_oneof![
+            8 => (any::<Index>(), byte).prop_map(|(at, byte)| Self::Byte(at, byte)),
+            3 => (any::<Index>(), number).prop_map(|(at, number)| Self::Number(at, number)),
+            2 => (any::<Index>(), any::<Index>(), any::<Index>(), 1..200usize)
+                .prop_map(|(other, from, to, len)| Self::Piece(other, from, to, len)),
+            1 => any::<Index>().prop_map(Self::Truncation),
+        ]
+    }
+
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        fn write(bytes: &mut [u8], at: usize, new: &[u8]) {
+            let len = new.len().min(bytes.len() - at);
+            bytes[at..at + len].copy_from_slice(&new[..len]);
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let size = bytes.len();
+        match *self {
+            Self::Byte(at, byte) => write(bytes, at.index(size), &[byte]),
+            Self::Number(at, number) => write(bytes, at.index(size) / 8 * 8, &number.to_le_bytes()),
+            Self::Piece(other, from, to, len) => {
+                let other = other.get(corpus());
+                let from = from.index(other.len());
+                write(bytes, to.index(size), &other[from..(from + len).min(other.len())]);
+            }
+            Self::Truncation(at) => bytes.truncate(at.index(size)),
+        }
+    }
+}
+
+fn n_cases(usual: u32) -> u32 {
+    let times = std::env::var("FUZZ_TIMES").ok().and_then(|times| times.parse().ok());
+    usual.saturating_mul(times.unwrap_or(1))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(n_cases(6_000)))]
 
-    /// With the checksum repaired, whatever is accepted is sound: it is written and read again as it is, and predicts.
+    /// With the checksums repaired, whatever is accepted is sound: it is written and read again as it is, and predicts.
     #[test]
-    fn mutations_are_refused_or_sound(which in 0..9usize, mutations in mutations(), cut in prop::option::weighted(0.1, any::<prop::sample::Index>())) {
-        let mut bytes = models()[which].to_bytes();
-        for (at, byte) in mutations {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len()));
-        }
+    fn mutations_are_refused_or_sound(which in any::<Index>(), mutations in prop::collection::vec(Mutation::any(), 1..6)) {
+        let mut bytes = which.get(corpus()).clone();
+        mutations.iter().for_each(|mutation| mutation.apply(&mut bytes));
         repair(&mut bytes);
         match Model::from_bytes(&bytes) {
             Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),

@@ -242,10 +242,17 @@ impl Tree {
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// The number of each row's leaf, for cells that are stored in any way.
+    /// The number of each row's leaf, for cells that are stored in any way, for as long as `go_on` says so.
     #[cfg(feature = "python")]
-    pub(crate) fn apply_values(&self, x: &dyn Values) -> Vec<i64> {
-        (0..x.n_rows()).map(|row| self.walk(|feature| x.value(row, feature), |_| ()) as i64).collect()
+    pub(crate) fn apply_values_while(&self, x: &dyn Values, go_on: impl FnMut() -> bool) -> Result<Vec<i64>> {
+        let mut patience = Patience::new(go_on);
+        let leaf = |row: usize| {
+            let mut n_steps = 0;
+            let leaf = self.walk(|feature| x.value(row, feature), |_| n_steps += 1);
+            patience.spend(n_steps)?;
+            Ok(leaf as i64)
+        };
+        (0..x.n_rows()).map(leaf).collect()
     }
 
     /// Writes the number of the leaf of each of these sparse rows: entries of row `i` are at `starts[i]..starts[i + 1]` of `columns` and

@@ -112,7 +112,7 @@ impl<X: Cell, N: Node<X>> Block<'_, X, N> {
     fn prefetch_group(&self, first: usize) {
         let first = self.first + first + BLOCK;
         if first + GROUP <= self.x.n_rows() && self.x.n_columns() * size_of::<X>() <= PREFETCHED_ROW_BYTES {
-            (first..first + GROUP).flat_map(|row| self.x.row(row).cache_lines()).for_each(prefetch);
+            self.x.cache_lines(first..first + GROUP).for_each(prefetch);
         }
     }
 
@@ -129,24 +129,38 @@ impl<X: Cell, N: Node<X>> Block<'_, X, N> {
         let mut sums = [X::default(); ROWS];
         let mut levels = levels;
         while levels > 0 {
-            let mut moved = 0;
-            for _ in 0..levels.min(BURST) {
-                moved = 0;
-                for i in 0..ROWS {
-                    // SAFETY: slots start at the root.
-                    let (next, cell) = unsafe { self.step::<ADJACENT, MISSING>(slots[i], &rows[i]) };
-                    sums[i] = sums[i] + cell;
-                    moved |= next ^ slots[i];
-                    slots[i] = next;
-                }
+            let burst = levels.min(BURST);
+            for _ in 1..burst {
+                (slots, sums, _) = self.step_all::<ROWS, ADJACENT, MISSING>(&rows, slots, sums);
             }
-            if moved == 0 {
+            let moved;
+            (slots, sums, moved) = self.step_all::<ROWS, ADJACENT, MISSING>(&rows, slots, sums);
+            if !moved {
                 break;
             }
-            levels = levels.saturating_sub(BURST);
+            levels -= burst;
         }
         let missing = !MISSING && sums.into_iter().reduce(|a, b| a + b).is_some_and(X::is_missing);
         if missing { Err(MetMissing) } else { Ok(slots.map(|slot| slot as u32)) }
+    }
+
+    /// Takes each row a step down, and says whether one of them moved. By value, so that everything stays in registers.
+    #[inline(always)]
+    fn step_all<const ROWS: usize, const ADJACENT: bool, const MISSING: bool>(
+        &self,
+        rows: &[Row<'_, X>; ROWS],
+        mut slots: [usize; ROWS],
+        mut sums: [X; ROWS],
+    ) -> ([usize; ROWS], [X; ROWS], bool) {
+        let mut moved = 0;
+        for i in 0..ROWS {
+            // SAFETY: slots start at the root.
+            let (next, cell) = unsafe { self.step::<ADJACENT, MISSING>(slots[i], &rows[i]) };
+            sums[i] = sums[i] + cell;
+            moved |= next ^ slots[i];
+            slots[i] = next;
+        }
+        (slots, sums, moved != 0)
     }
 
     /// Takes all rows from their slots to their leaves.

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeE
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::threads::Team;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
@@ -47,4 +48,14 @@ pub(super) fn without_interpreter<R: Send>(
             Err(PyRuntimeError::new_err(format!("splitwood failed, which is a bug; please report it: {message}")))
         }
     }
+}
+
+/// Panic inside the core, in the pool: what users see of a bug is tested by one.
+#[pyfunction]
+pub(super) fn _panic(py: Python<'_>) -> PyResult<()> {
+    without_interpreter(py, |go_on| {
+        let team = Team::new(None, 1, usize::MAX)?;
+        team.supervise(|| panic!("on purpose"), |_| go_on());
+        Ok(())
+    })
 }

@@ -141,7 +141,7 @@ fn set_leaf_values(
     };
     let leaves = || {
         with_source!(x, |x| without_interpreter(py, |go_on| tree.apply_while(x, n_jobs, go_on)), |x| {
-            without_interpreter(py, |_| Ok(tree.apply_values(x)))
+            without_interpreter(py, |go_on| tree.apply_values_while(x, go_on))
         })
     };
     let tree = match leaf_value {

@@ -13,6 +13,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::error::_panic;
+    #[pymodule_export]
     use super::fit::{available_threads, fit_classifier, fit_regressor};
     #[pymodule_export]
     use super::median::{PyRunningMedian, running_median};

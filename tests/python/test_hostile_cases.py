@@ -21,6 +21,7 @@ from splitwood import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreeRegressor,
+    _core,
     export_graphviz,
     export_text,
     running_median,
@@ -1040,7 +1041,18 @@ def test_case_36_a_leaf_callable_may_fit_with_all_threads():
     assert model.predict(X)[0] == root + model.tree_.n_node_samples[leaf]
 
 
-# 37: src/threads.rs; nothing that users do is known to panic
+# 37: nothing that users do is known to panic, so one is made on purpose; src/threads.rs has more
+
+
+def test_case_37_a_panic_is_an_ordinary_exception_and_the_pool_goes_on():
+    X, y = random_problem(DecisionTreeRegressor, (12_000, 4))
+    before = pickle.dumps(DecisionTreeRegressor().fit(X, y).tree_)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=r"a bug; please report it: on purpose"):
+            _core._panic()
+    assert pickle.dumps(DecisionTreeRegressor().fit(X, y).tree_) == before
+
+
 # 38: orders of targets that could make medians slow
 
 N_SLOW = 60_000
