@@ -5,6 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use splitwood::median::screen::Screen;
 use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
@@ -76,12 +77,21 @@ impl Best {
     }
 }
 
-const KERNELS: [&str; 6] = ["median: heaps", "bitmap", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap"];
+const KERNELS: [&str; 8] =
+    ["median: heaps", "bitmap", "bound", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap", "bound"];
 
 fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
     let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
     let rows = weighted::Rows::new(half, sorted, weights);
+    let bound = |weight: fn(&[i64], usize) -> f64| {
+        let mut screen = Screen::default();
+        screen.describe(half, sorted, |rank| weight(weights, rank));
+        nodes.time(|ranks| {
+            let rank = |place: usize| ranks[place] as usize;
+            screen.most((1, sorted.len() - 1), rank, |rank| weight(weights, rank)) as i64
+        })
+    };
     let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
         nodes.time(|ranks| {
             let (weight, rank) = (|rank: usize| weight(weights, rank), |place: usize| ranks[place] as usize);
@@ -93,18 +103,20 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
         nodes.time(|ranks| {
             Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g)))
         }),
+        bound(|_, _| 1.0),
         heaps(level, |_, _| 1),
         nodes.time(|ranks| {
             Best::find(|best| {
-                quantile::sweep(level, sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g))
+                quantile::sweep(level, sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g));
             })
         }),
         heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
             Best::find(|best| {
-                rows.sweep(sorted, weights, |i| ranks[i] as usize, usize::MAX, scratch, |k, g| best.offer(k, g))
+                rows.sweep(sorted, weights, |i| ranks[i] as usize, usize::MAX, scratch, |k, g| best.offer(k, g));
             })
         }),
+        bound(|weights, rank| weights[rank] as f64),
     ]
 }
 

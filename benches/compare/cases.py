@@ -58,8 +58,6 @@ class Case:
     min_samples_leaf: int = 1
     source: str = FRIEDMAN1
     columns: int = 10
-    # Fits of a millisecond need more rounds for a stable best.
-    rounds_per_repeat: int = 1
     # How much two training losses may differ, as a share, and still be called equal. Exact trees part where
     # two splits are all but equal; scikit-learn skips cuts between values less than 1e-7 apart.
     loss_tolerance: float = 1e-4

@@ -32,8 +32,8 @@ MEDIANS = {
 PREDICTION_BYTES = 500_000
 
 SQUARED_ERROR = (
-    Case("1k", 1_000, None, (Target("scikit-learn", 5),), rounds_per_repeat=6, quick=True),
-    Case("10k", 10_000, None, rounds_per_repeat=3, quick=True),
+    Case("1k", 1_000, None, (Target("scikit-learn", 5),), quick=True),
+    Case("10k", 10_000, None, quick=True),
     Case(
         "100k",
         100_000,
@@ -57,7 +57,6 @@ ABSOLUTE_ERROR = (
         None,
         criterion="absolute_error",
         settings=(SQUARED, WEIGHTED),
-        rounds_per_repeat=5,
         quick=True,
     ),
     Case(
@@ -74,16 +73,16 @@ ABSOLUTE_ERROR = (
 )
 
 CLASSES = (
-    Case("1k-classes", 1_000, None, classes=True, rounds_per_repeat=6, quick=True),
-    Case("10k-classes", 10_000, None, classes=True, rounds_per_repeat=3),
+    Case("1k-classes", 1_000, None, classes=True, quick=True),
+    Case("10k-classes", 10_000, None, classes=True),
     Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True, quick=True),
     Case("1m-classes", 1_000_000, None, classes=True),
     Case("100k-classes-depth6", 100_000, 6, classes=True),
 )
 
 DEPTHS = (
-    Case("1k-depth6", 1_000, 6, rounds_per_repeat=6, quick=True),
-    Case("10k-depth6", 10_000, 6, rounds_per_repeat=3, quick=True),
+    Case("1k-depth6", 1_000, 6, quick=True),
+    Case("10k-depth6", 10_000, 6, quick=True),
     Case("100k-depth1", 100_000, 1, quick=True),
     Case("100k-depth6", 100_000, 6, quick=True),
     Case("100k-depth12", 100_000, 12),
@@ -99,7 +98,7 @@ DEPTHS = (
 )
 
 COLUMNS = (
-    Case("10k-2", 10_000, None, columns=2, rounds_per_repeat=3, quick=True),
+    Case("10k-2", 10_000, None, columns=2, quick=True),
     Case("10k-50", 10_000, None, columns=50),
     Case("10k-200", 10_000, None, columns=200, quick=True),
     Case("10k-200-depth6", 10_000, 6, columns=200, quick=True),

@@ -1,4 +1,7 @@
-"""Times fits and predictions in turns: each round has each system once, so that all see the same machine."""
+"""Times fits and predictions in turns: each round has each system once, so that all see the same machine.
+
+A round's time is the best of what fits into a tenth of a second, once at least.
+"""
 
 import gc
 import time
@@ -18,6 +21,9 @@ T = TypeVar("T")
 
 # Threads of the system before may still spin, waiting for work, when the next one starts.
 SETTLE_SECONDS = 0.02
+# A turn lasts at least this long: short work is repeated, for the first time is that of a machine
+# that wakes up.
+TURN_SECONDS = 0.1
 WARM_UP_ROWS = 500
 # A time above this many times the expected one is not believed at once.
 HICCUP = 3.0
@@ -32,15 +38,11 @@ class Rounds:
     slow_seconds: float
     once_seconds: float
 
-    def of(self, case: Case) -> int:
-        """The most rounds that a case has."""
-        return self.repeat * case.rounds_per_repeat
-
-    def wanted(self, case: Case, seconds: float) -> int:
+    def wanted(self, seconds: float) -> int:
         """Rounds for a system that takes this long."""
         if seconds > self.once_seconds:
             return 1
-        return self.slow_repeat if seconds > self.slow_seconds else self.of(case)
+        return self.slow_repeat if seconds > self.slow_seconds else self.repeat
 
 
 @dataclass
@@ -70,7 +72,7 @@ def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> f
         if isinstance(case, Prediction):
             total += fit + PREDICTION_SECONDS
         else:
-            total += rounds.wanted(case, fit) * (fit + SETTLE_SECONDS)
+            total += rounds.wanted(fit) * (max(fit, TURN_SECONDS) + SETTLE_SECONDS)
     return total
 
 
@@ -81,12 +83,18 @@ def training_loss(predict: Predict, case: Case, data: Data) -> float:
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Seconds that the work takes, and what it returns."""
+    """Seconds that the work takes, the best of as often as fit into a turn, and what it returns."""
     gc.collect()
     time.sleep(SETTLE_SECONDS)
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
+    best, end = float("inf"), time.perf_counter() + TURN_SECONDS
+    while True:
+        start = time.perf_counter()
+        result = work()
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now >= end:
+            return best, result
+        del result  # the next one should not have to share the memory
 
 
 def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
@@ -108,9 +116,9 @@ def believed_seconds(case: Case, one: Measured) -> float:
 
 def turns(case: Case, rounds: Rounds, measured: list[Measured]) -> Iterator[tuple[int, Measured]]:
     """Round by round, the systems whose turn it is."""
-    for turn in range(rounds.of(case)):
+    for turn in range(rounds.repeat):
         for one in measured:
-            if not one.seconds or turn < rounds.wanted(case, believed_seconds(case, one)):
+            if not one.seconds or turn < rounds.wanted(believed_seconds(case, one)):
                 yield turn, one
 
 
@@ -128,7 +136,7 @@ def measure(
     warm_up([one.system for one in measured], case, threads)
     for turn, one in turns(case, rounds, measured):
         progress(
-            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            f"{case.name}: round {turn + 1} of {rounds.repeat}, {one.system.name}",
             one.best if one.seconds else one.system.expected_seconds(case),
         )
         seconds, predict = timed(partial(one.system.fit, case, data, threads))
@@ -157,7 +165,7 @@ def measure_predictions(
         fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
     for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
         progress(
-            f"{case.name}: round {turn + 1} of {rounds.of(case)}, {one.system.name}",
+            f"{case.name}: round {turn + 1} of {rounds.repeat}, {one.system.name}",
             one.best * case.calls if one.seconds else 0.0,
         )
         _, predict = fitted[one.system.name]

@@ -261,15 +261,14 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     ) {
         let rank = |place: usize| steps.at(place) as usize;
         let units = |bar: f64| (bar / table.unit).floor() as i64;
-        let mut last = cuts.last;
+        let mut end = cuts.last;
         if table.is_screened && !scratch.is_bounded && contest.bar() > 0.0 {
-            let least = contest.bar() - table.unit;
-            let could_win =
-                table.screen.last(least, (cuts.first, last), rank, |rank| Self::units(&table.weights, rank));
+            let gain = contest.bar() - table.unit;
+            let could_win = table.screen.last(gain, (cuts.first, end), rank, |rank| Self::units(&table.weights, rank));
             let Some(cut) = could_win else { return };
-            last = cut;
+            end = cut;
         }
-        let highest = self.write_gains(table, rank, last, scratch);
+        let highest = self.write_gains(table, rank, end, scratch);
         let mut least = units(contest.bar());
         if highest < least {
             return;

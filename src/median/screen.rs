@@ -64,14 +64,14 @@ impl Screen {
     #[inline(always)]
     pub fn last(
         &self,
-        least: f64,
+        gain: f64,
         cuts: (usize, usize),
         rank: impl Fn(usize) -> usize,
         weight: impl Fn(usize) -> f64,
     ) -> Option<usize> {
-        let mut last = None;
-        self.look(cuts, rank, weight, |to, bound| last = if bound >= least { Some(to) } else { last });
-        last
+        let mut found = None;
+        self.look(cuts, rank, weight, |to, bound| found = if bound >= gain { Some(to) } else { found });
+        found
     }
 
     #[inline(always)]

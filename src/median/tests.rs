@@ -345,7 +345,7 @@ fn pointers_pass_three_levels_of_groups() {
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
         rows.sweep(&case.sorted, &case.weights, rank, usize::MAX, &mut weighted::Scratch::default(), |_, gain| {
-            gains.push(gain)
+            gains.push(gain);
         });
         let expected = case.naive_gains(case.level, &case.weights, &cuts);
         assert_eq!(
@@ -367,7 +367,7 @@ fn the_weights_grid_leaves_room_for_the_level() {
         let rows = weighted::Rows::new(level, &sorted, &weights);
         let shuttle = |place: usize| if place.is_multiple_of(2) { place / 2 } else { 99 - place / 2 };
         rows.sweep(&sorted, &weights, shuttle, usize::MAX, &mut weighted::Scratch::default(), |_, gain| {
-            least = least.min(gain)
+            least = least.min(gain);
         });
         assert!(least >= 0);
     }

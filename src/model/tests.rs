@@ -529,7 +529,9 @@ proptest! {
     #[test]
     fn mutations_are_refused_or_sound(which in any::<Index>(), mutations in prop::collection::vec(Mutation::any(), 1..6)) {
         let mut bytes = which.get(corpus()).clone();
-        mutations.iter().for_each(|mutation| mutation.apply(&mut bytes));
+        for mutation in &mutations {
+            mutation.apply(&mut bytes);
+        }
         repair(&mut bytes);
         match Model::from_bytes(&bytes) {
             Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),

@@ -77,7 +77,7 @@ def test_names_of_cases_are_unique():
 @pytest.mark.parametrize("series", SERIES, ids=lambda series: f"{series.of} {series.title}")
 def test_cases_of_a_series_differ_in_size_alone(series):
     first, *others = (CASE[name] for name in series.cases)
-    own = {"name", "targets", "limits", "settings", "rounds_per_repeat", "memory_target", "quick"}
+    own = {"name", "targets", "limits", "settings", "memory_target", "quick"}
     own |= {"group", "calls", "columns" if series.along == "columns" else "rows", "predicted"}
     sizes = [series.size(CASE[name]) for name in series.cases]
     assert sizes == sorted(set(sizes))
@@ -196,8 +196,7 @@ def test_numpy_trees_are_as_good_as_scikit_learns(source, criterion, depth, leaf
 
 def test_slow_systems_get_fewer_rounds():
     rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
-    case = case_with(rounds_per_repeat=10)
-    assert [rounds.wanted(case, seconds) for seconds in (1.0, 4.0, 20.0)] == [50, 2, 1]
+    assert [rounds.wanted(seconds) for seconds in (1.0, 4.0, 20.0)] == [5, 2, 1]
     assert expected_seconds(CASE["1m"], [OURS, *PEERS], rounds) > expected_seconds(
         CASE["100k"], [OURS, *PEERS], rounds
     )
@@ -279,11 +278,11 @@ def test_memory_of_a_prediction_is_its_result_and_next_to_nothing_else():
 # ---- the whole -----------------------------------------------------------------------------------
 
 TINY = {
-    "1k": {"rows": 60, "rounds_per_repeat": 1},
-    "10k": {"rows": 120, "rounds_per_repeat": 1},
+    "1k": {"rows": 60: 1},
+    "10k": {"rows": 120: 1},
     "100k": {"rows": 240},
-    "1k-absolute": {"rows": 60, "rounds_per_repeat": 1},
-    "10k-2": {"rows": 120, "rounds_per_repeat": 1},
+    "1k-absolute": {"rows": 60: 1},
+    "10k-2": {"rows": 120: 1},
     "predict-1k-rows": {"rows": 100, "predicted": 50, "calls": 1},
     "predict-depth12": {"rows": 100, "predicted": 500},
 }
