@@ -22,8 +22,9 @@ What `make compare` measured, and nothing else: one command, one run, one machin
 pictures and `results.json` with every single time.
 
 Each system fits one tree to the same arrays from Python; converting them is part of its time. Systems take
-turns, round by round, so that all see the same machine. Times are compared best over best, and the training
-loss stands beside them: nobody wins by fitting worse. LightGBM puts features into 255 bins and is marked
+turns, round by round, so that all see the same machine; a turn lasts a tenth of a second at least, and its
+best time counts. Times are compared best over best, and the training loss stands beside them: nobody wins
+by fitting worse. LightGBM puts features into 255 bins and is marked
 as approximate. The rows called numpy are what one writes without a compiler, where that takes seconds:
 features sorted once and running sums over all of them (squared error, classes), a median between two heaps
 (absolute error), row numbers parted at every node (prediction)."""

@@ -278,11 +278,11 @@ def test_memory_of_a_prediction_is_its_result_and_next_to_nothing_else():
 # ---- the whole -----------------------------------------------------------------------------------
 
 TINY = {
-    "1k": {"rows": 60: 1},
-    "10k": {"rows": 120: 1},
+    "1k": {"rows": 60},
+    "10k": {"rows": 120},
     "100k": {"rows": 240},
-    "1k-absolute": {"rows": 60: 1},
-    "10k-2": {"rows": 120: 1},
+    "1k-absolute": {"rows": 60},
+    "10k-2": {"rows": 120},
     "predict-1k-rows": {"rows": 100, "predicted": 50, "calls": 1},
     "predict-depth12": {"rows": 100, "predicted": 500},
 }
