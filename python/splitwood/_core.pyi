@@ -13,6 +13,7 @@ __all__ = [
     "RunningMedian",
     "Tree",
     "__version__",
+    "_panic",
     "available_threads",
     "fit_classifier",
     "fit_regressor",
