@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use splitwood::median::screen::Screen;
+use splitwood::median::screen::{Order, Screen, Stretch};
 use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
@@ -84,12 +84,18 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
     let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
     let rows = weighted::Rows::new(half, sorted, weights);
+    let all = [Stretch::new(1, sorted.len() - 1)];
     let bound = |weight: fn(&[i64], usize) -> f64| {
         let mut screen = Screen::default();
         screen.describe(half, sorted, |rank| weight(weights, rank));
         nodes.time(|ranks| {
             let rank = |place: usize| ranks[place] as usize;
-            screen.most((1, sorted.len() - 1), rank, |rank| weight(weights, rank)) as i64
+            screen.most(&Order {
+                cuts: (1, sorted.len() - 1),
+                same: |a, b| a == b,
+                rank,
+                weight: |rank| weight(weights, rank),
+            }) as i64
         })
     };
     let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
@@ -113,7 +119,7 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
         heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
             Best::find(|best| {
-                rows.sweep(sorted, weights, |i| ranks[i] as usize, usize::MAX, scratch, |k, g| best.offer(k, g));
+                rows.sweep(sorted, weights, |i| ranks[i] as usize, &all, scratch, |k, g| best.offer(k, g));
             })
         }),
         bound(|weights, rank| weights[rank] as f64),

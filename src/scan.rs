@@ -19,8 +19,8 @@ use crate::steps::{Steps, Turned};
 const WORTH_A_LOOK: usize = 32;
 
 /// One feature of a node: steps and values of the node's rows in the feature's order.
-pub(crate) struct Feature<'a, P, V> {
-    pub steps: &'a P,
+pub(crate) struct Feature<P, V> {
+    pub steps: P,
     /// The value at a place of that order.
     pub value: V,
     /// Whether there may be missing values, which are last.
@@ -33,53 +33,80 @@ pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     criterion: &C,
     node: &C::Node,
     table: &C::Table,
-    feature: &Feature<'_, P, impl Fn(usize) -> X>,
+    feature: &Feature<P, impl Fn(usize) -> X>,
     rules: &Rules,
     contest: &mut impl Contest,
     scratch: &mut C::Scratch,
 ) {
-    let Feature { steps, value, has_missing } = feature;
-    let len = steps.len();
-    if len > WORTH_A_LOOK && same(value(0), value(len - 1)) {
+    if feature.is_constant() {
         return;
     }
-    let cuts = Cuts {
-        same: |a, b| same(value(a), value(b)),
-        first: rules.min_rows_leaf,
-        last: len - rules.min_rows_leaf,
-        min_weight: rules.min_weight_leaf,
-        missing_left: false,
-    };
-    criterion.sweep(node, table, *steps, &cuts, contest, scratch);
-    if *has_missing && is_nan(value(len - 1)) {
-        scan_missing_left(criterion, node, table, feature, rules, contest, scratch);
+    criterion.sweep(node, table, &feature.steps, &feature.cuts(rules), contest, scratch);
+    if feature.misses_some()
+        && let Some((steps, cuts)) = feature.turned(rules)
+    {
+        criterion.sweep(node, table, &steps, &cuts, contest, scratch);
     }
 }
 
-#[cold]
-fn scan_missing_left<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
+/// The most that any of the feature's cuts can gain, if the criterion can tell at less cost than by a scan.
+#[inline]
+pub(crate) fn promise<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     criterion: &C,
-    node: &C::Node,
     table: &C::Table,
-    feature: &Feature<'_, P, impl Fn(usize) -> X>,
+    feature: &Feature<P, impl Fn(usize) -> X>,
     rules: &Rules,
-    contest: &mut impl Contest,
-    scratch: &mut C::Scratch,
-) {
-    let Feature { steps, value, .. } = feature;
-    let len = steps.len();
-    let n_missing = len - partition_point(0, len, |place| !is_nan(value(place)));
-    let original = |place: usize| (place + len - n_missing) % len;
-    let cuts = Cuts {
-        same: |a, b| same(value(original(a)), value(original(b))),
-        // Missing values alone on the left would be the first walk's last cut, mirrored.
-        first: rules.min_rows_leaf.max(n_missing + 1),
-        last: len - rules.min_rows_leaf,
-        min_weight: rules.min_weight_leaf,
-        missing_left: true,
-    };
-    if cuts.first <= cuts.last {
-        criterion.sweep(node, table, &Turned { steps: *steps, n_last: n_missing }, &cuts, contest, scratch);
+) -> Option<f64> {
+    if feature.is_constant() {
+        return Some(f64::NEG_INFINITY);
+    }
+    let most = criterion.promise(table, &feature.steps, &feature.cuts(rules))?;
+    if feature.misses_some()
+        && let Some((steps, cuts)) = feature.turned(rules)
+    {
+        return Some(most.max(criterion.promise(table, &steps, &cuts)?));
+    }
+    Some(most)
+}
+
+impl<P: Steps, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
+    #[inline]
+    fn is_constant(&self) -> bool {
+        let len = self.steps.len();
+        len > WORTH_A_LOOK && same((self.value)(0), (self.value)(len - 1))
+    }
+
+    #[inline]
+    fn misses_some(&self) -> bool {
+        self.has_missing && is_nan((self.value)(self.steps.len() - 1))
+    }
+
+    #[inline]
+    fn cuts(&self, rules: &Rules) -> Cuts<impl Fn(usize, usize) -> bool> {
+        Cuts {
+            same: |a, b| same((self.value)(a), (self.value)(b)),
+            first: rules.min_rows_leaf,
+            last: self.steps.len() - rules.min_rows_leaf,
+            min_weight: rules.min_weight_leaf,
+            missing_left: false,
+        }
+    }
+
+    /// The steps with the missing ones first, and their cuts, if there are any.
+    #[cold]
+    fn turned(&self, rules: &Rules) -> Option<(Turned<'_, P>, Cuts<impl Fn(usize, usize) -> bool>)> {
+        let len = self.steps.len();
+        let n_missing = len - partition_point(0, len, |place| !is_nan((self.value)(place)));
+        let original = move |place: usize| (place + len - n_missing) % len;
+        let cuts = Cuts {
+            same: move |a, b| same((self.value)(original(a)), (self.value)(original(b))),
+            // Missing values alone on the left would be the first walk's last cut, mirrored.
+            first: rules.min_rows_leaf.max(n_missing + 1),
+            last: len - rules.min_rows_leaf,
+            min_weight: rules.min_weight_leaf,
+            missing_left: true,
+        };
+        (cuts.first <= cuts.last).then_some((Turned { steps: &self.steps, n_last: n_missing }, cuts))
     }
 }
 

@@ -16,6 +16,22 @@ pub(crate) trait Steps {
     fn fill(&self, start: usize, steps: &mut [Self::Step]);
 }
 
+impl<P: Steps> Steps for &P {
+    type Step = P::Step;
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn at(&self, place: usize) -> P::Step {
+        (**self).at(place)
+    }
+
+    fn fill(&self, start: usize, steps: &mut [P::Step]) {
+        (**self).fill(start, steps);
+    }
+}
+
 /// Targets that stand in the feature's order; each becomes a step when it is asked for.
 pub(crate) struct Carried<'a, T, F> {
     pub items: &'a [T],

@@ -63,6 +63,13 @@ proptest! {
         prop_assert_eq!(table.fit(&params), table.fit(&by_two_heaps(&params)));
     }
 
+    /// Levels of odd denominators, such as 1/49, whose inverse times themselves is not 1 in floating point.
+    #[test]
+    fn methods_at_odd_levels(recipe in recipes(plain_values()), below in 1..40u32, whole in 41..200u32) {
+        let table = Table { loss: Loss::Quantile(f64::from(below) / f64::from(whole)), ..recipe.table() };
+        prop_assert_eq!(table.fit(&Params::default()), table.fit(&by_two_heaps(&Params::default())));
+    }
+
     /// Rules that stop most nodes, all at once.
     #[test]
     fn methods_under_strict_rules(

@@ -80,6 +80,16 @@ pub(crate) trait Criterion: Sync {
         scratch: &mut Self::Scratch,
     );
 
+    /// The most that any of these cuts can gain, where that costs less than a sweep. Who promises most is then swept first.
+    fn promise<P: Steps<Step = Self::Step>, F: Fn(usize, usize) -> bool>(
+        &self,
+        _table: &Self::Table,
+        _steps: &P,
+        _cuts: &Cuts<F>,
+    ) -> Option<f64> {
+        None
+    }
+
     /// The number behind a target, and its weight; of two classes, whether it is the second.
     fn sample(&self, item: Self::Item) -> (f64, f64);
 

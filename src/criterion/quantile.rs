@@ -9,7 +9,8 @@
 
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode};
-use crate::median::screen::Screen;
+use crate::median::few::{FEW_ROWS, Few};
+use crate::median::screen::{Order, Screen, Stretch};
 use crate::median::{Bitmap, Center, Level, heap_sweep, quantile, sweep, weighted};
 use crate::params::MedianMethod;
 use crate::split::{Contest, near};
@@ -17,8 +18,8 @@ use crate::steps::Steps;
 
 /// Nodes up to this size sweep all features before they offer any cut; larger ones look which of them could win.
 const SMALL: usize = 64;
-/// The same with weights, whose sweeps take longer.
-const SMALL_WEIGHTED: usize = 16;
+/// The same with weights, whose sweeps take longer: floats decide about nearly all of those.
+const SMALL_WEIGHTED: usize = FEW_ROWS;
 
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,51 +49,137 @@ impl<T: Sample<f64>> Quantile<T> {
         tickets.iter().map(|&ticket| self.targets[ticket as usize])
     }
 
-    /// Calls `visit(n_left, gain)` for each cut up to `last`, or one more; gains are in the table's units.
+    /// Calls `visit(n_left, gain)` for each cut of these stretches, which ascend, and for others as it comes; gains are in the table's units.
     #[inline(always)]
     fn each_gain(
         &self,
         table: &Table,
         rank: impl Fn(usize) -> usize,
-        last: usize,
+        stretches: &[Stretch],
         memory: &mut Memory,
         mut visit: impl FnMut(usize, i64),
     ) {
         let Table { sorted, weights, rows, unit, .. } = table;
+        let last = stretches.last().map_or(0, |stretch| stretch.last);
         match (self.method, rows) {
             (MedianMethod::TwoHeaps, _) => {
                 let weight = |rank: usize| if T::WEIGHTED { weights[rank] } else { 1 };
                 // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
-                let shift = ((self.level.whole() as f64 * unit) as u128).ilog2();
+                let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
                     if n_left <= last {
                         visit(n_left, (gain >> shift) as i64);
                     }
                 });
             }
-            (_, Some(rows)) => rows.sweep(sorted, weights, rank, last, &mut memory.weighted, visit),
+            (_, Some(rows)) => rows.sweep(sorted, weights, rank, stretches, &mut memory.weighted, visit),
             _ if self.level == Level::HALF => sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit),
             _ => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
         }
     }
 
-    /// Writes the gain of each cut up to `last`, or one more, to the scratch and returns the highest.
-    fn write_gains(&self, table: &Table, rank: impl Fn(usize) -> usize, last: usize, scratch: &mut Scratch) -> i64 {
+    /// Writes the gains of these stretches' cuts to the scratch and returns the highest of them.
+    fn write_gains(
+        &self,
+        table: &Table,
+        rank: impl Fn(usize) -> usize,
+        stretches: &[Stretch],
+        scratch: &mut Scratch,
+    ) -> i64 {
         let Scratch { memory, gains, .. } = scratch;
+        gains.resize(gains.len().max(table.sorted.len()), 0);
+        self.each_gain(table, rank, stretches, memory, |n_left, gain| gains[n_left] = gain);
+        let highest =
+            |&Stretch { first, last, .. }: &Stretch| gains[first..=last].iter().fold(i64::MIN, |a, &b| a.max(b));
+        stretches.iter().map(highest).fold(i64::MIN, i64::max)
+    }
+
+    /// Finds the stretches that could win: looks cost little beside gains. The most promising one tells how much there is to beat.
+    fn screen<P: Steps<Step = u32>, F: Fn(usize, usize) -> bool>(
+        &self,
+        table: &Table,
+        steps: &P,
+        cuts: &Cuts<F>,
+        contest: &mut impl Contest,
+        scratch: &mut Scratch,
+        stretches: &mut Vec<Stretch>,
+    ) {
+        table.screen.live(contest.bar() - table.unit, &Self::order(table, steps, cuts), stretches);
+        let n_cuts: usize = stretches.iter().map(|stretch| stretch.last + 1 - stretch.first).sum();
+        let Some(&favourite) = stretches.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
+        // To get there costs, too.
+        if cuts.min_weight > 0.0 || n_cuts < favourite.last / 4 {
+            return;
+        }
+        self.write_gains(table, |place| steps.at(place) as usize, &[favourite], scratch);
+        let allowed = (favourite.first..=favourite.last).filter(|&n_left| cuts.allow(n_left));
+        if let Some(gain) = allowed.map(|n_left| scratch.gains[n_left]).max() {
+            contest.raise(gain.max(0) as f64 * table.unit);
+            stretches.retain(|stretch| stretch.bound >= contest.bar() - table.unit);
+        }
+    }
+
+    /// Of few rows with weights: the first of the cuts that gain most, if all of them part the rows in the same way. Then their gains are
+    /// the same to the last bit, and no other's is near.
+    fn decide_by_floats(
+        table: &Table,
+        rows: &SmallNode<'_, Self>,
+        scratch: &mut Scratch,
+        bounds: &mut Vec<f64>,
+    ) -> Outlook {
+        let n_rows = table.sorted.len();
+        let rank = |feature: usize| {
+            let order = rows.orders.of(feature);
+            move |place: usize| rows.steps[order[place] as usize] as usize
+        };
+        let (first, last) = (rows.min_rows, n_rows - rows.min_rows);
+        let gains = &mut scratch.floats;
         gains.clear();
-        gains.resize((last + 1).min(table.sorted.len() - 1), 0);
-        let mut highest = i64::MIN;
-        self.each_gain(table, rank, last, memory, |n_left, gain| {
-            gains[n_left - 1] = gain;
-            highest = highest.max(gain);
-        });
-        highest
+        bounds.clear();
+        let mut top = 0.0;
+        for feature in 0..rows.n_features {
+            table.few.gains(last, rank(feature), gains);
+            let of_feature = &gains[feature * last + first - 1..];
+            let most = of_feature.iter().fold(0.0, |most, &gain| if gain > most { gain } else { most });
+            top = if most > top { most } else { top };
+            bounds.push(f64::from(most + table.few.slack()) * table.few.unit() + table.unit);
+        }
+        let least = top - 2.0 * table.few.slack();
+        let mut winner: Option<(usize, usize, u32)> = None;
+        for (feature, gains) in gains.chunks_exact(last).enumerate() {
+            for n_left in (first..=last).filter(|&n_left| gains[n_left - 1] >= least) {
+                let left = (0..n_left).fold(0u32, |left, place| left | 1 << rank(feature)(place));
+                // Either side tells how the rows are parted.
+                let parted = if left & 1 == 1 { left } else { left ^ ((1 << n_rows) - 1) };
+                match winner {
+                    Some((.., first)) if first != parted => return Outlook::Bounded,
+                    Some(_) => {}
+                    None => winner = Some((feature, n_left, parted)),
+                }
+            }
+        }
+        winner.map_or(Outlook::Bounded, |(feature, n_left, _)| Outlook::Clear { feature, n_left })
+    }
+
+    /// An order of the node's rows as its screen sees it.
+    #[inline(always)]
+    fn order<'a, F: Fn(usize, usize) -> bool, P: Steps<Step = u32>>(
+        table: &'a Table,
+        steps: &'a P,
+        cuts: &'a Cuts<F>,
+    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, impl Fn(usize) -> f64 + 'a> {
+        Order {
+            cuts: (cuts.first, cuts.last),
+            same: &cuts.same,
+            rank: |place| steps.at(place) as usize,
+            weight: |rank| Self::units(table, rank) as f64,
+        }
     }
 
     /// Weight of the row of this rank, on the node's grid.
     #[inline(always)]
-    fn units(weights: &[i64], rank: usize) -> f64 {
-        if T::WEIGHTED { weights[rank] as f64 } else { 1.0 }
+    fn units(table: &Table, rank: usize) -> i64 {
+        if T::WEIGHTED { table.weights[rank] } else { 1 }
     }
 
     /// How often the pinball loss is in the loss.
@@ -127,6 +214,8 @@ pub(crate) struct Table {
     /// Of nodes that are not small.
     screen: Screen,
     is_screened: bool,
+    /// Of nodes of few rows with weights.
+    few: Few,
     /// Pinball loss, in units of the grids, that a unit of the kernel's gain stands for.
     unit: f64,
 }
@@ -135,12 +224,14 @@ pub(crate) struct Table {
 #[derive(Default)]
 pub(crate) struct Scratch {
     memory: Memory,
-    /// Of each cut.
+    /// By number of rows on the left.
     gains: Vec<i64>,
+    /// The same, feature after feature, of few rows.
+    floats: Vec<f32>,
     /// Of each feature.
     highest: Vec<i64>,
-    /// Features that can't win are kept out by their bounds, so that none need be looked at before it is swept.
-    is_bounded: bool,
+    /// Of a feature: those of its cuts that are swept.
+    stretches: Vec<Stretch>,
 }
 
 /// What the kernels work in.
@@ -194,7 +285,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     }
 
     fn tabulate(&self, node: &Node, tickets: &[u32], table: &mut Table) {
-        let Table { sorted, weights, rows, screen, is_screened, unit } = table;
+        let Table { sorted, weights, rows, screen, is_screened, few, unit } = table;
         sorted.clear();
         sorted.extend(self.targets(tickets).map(|target| node.values.put(target.y() - node.lowest)));
         if T::WEIGHTED {
@@ -211,9 +302,12 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         }
         // The heaps sweep everything: others are measured by them.
         let small = if T::WEIGHTED { SMALL_WEIGHTED } else { SMALL };
-        *is_screened = node.rows > small && self.method != MedianMethod::TwoHeaps;
+        let is_fast = self.method != MedianMethod::TwoHeaps;
+        *is_screened = is_fast && node.rows > small;
         if *is_screened {
-            screen.describe(self.level, sorted, |rank| Self::units(weights, rank));
+            screen.describe(self.level, sorted, |rank| if T::WEIGHTED { weights[rank] as f64 } else { 1.0 });
+        } else if is_fast && T::WEIGHTED {
+            few.describe(self.level, sorted, weights);
         }
     }
 
@@ -261,39 +355,51 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     ) {
         let rank = |place: usize| steps.at(place) as usize;
         let units = |bar: f64| (bar / table.unit).floor() as i64;
-        let mut end = cuts.last;
-        if table.is_screened && !scratch.is_bounded && contest.bar() > 0.0 {
-            let gain = contest.bar() - table.unit;
-            let could_win = table.screen.last(gain, (cuts.first, end), rank, |rank| Self::units(&table.weights, rank));
-            let Some(cut) = could_win else { return };
-            end = cut;
+        let mut stretches = std::mem::take(&mut scratch.stretches);
+        stretches.clear();
+        if T::WEIGHTED && table.is_screened {
+            self.screen(table, steps, cuts, contest, scratch, &mut stretches);
+        } else {
+            Self::order(table, steps, cuts).all(node.rows, &mut stretches);
         }
-        let highest = self.write_gains(table, rank, end, scratch);
+        let highest = self.write_gains(table, rank, &stretches, scratch);
         let mut least = units(contest.bar());
-        if highest < least {
-            return;
-        }
-        // The highest gain, if it is to be had, lifts the bar for all others.
-        let counts_rows_alone = cuts.min_weight == 0.0;
-        let best = scratch.gains.iter().position(|&gain| gain == highest);
-        if let Some(place) = best.filter(|place| counts_rows_alone && cuts.allow(place + 1)) {
-            contest.raise(scratch.gains[place].max(0) as f64 * table.unit);
-            least = units(contest.bar());
-        }
-        let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
-        let mut left = 0;
-        for (place, &gain) in scratch.gains.iter().enumerate() {
-            if !counts_rows_alone {
-                left += if T::WEIGHTED { table.weights[rank(place)] } else { 1 };
-            }
-            if gain >= least
-                && cuts.allow(place + 1)
-                && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
-            {
-                contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(place + 1));
+        if highest >= least {
+            // The highest gain, if it is to be had, lifts the bar for all others.
+            let counts_rows_alone = cuts.min_weight == 0.0;
+            let n_lefts = stretches.iter().flat_map(|stretch| stretch.first..=stretch.last);
+            let best = n_lefts.clone().find(|&n_left| scratch.gains[n_left] == highest);
+            if best.is_some_and(|n_left| counts_rows_alone && cuts.allow(n_left)) {
+                contest.raise(highest.max(0) as f64 * table.unit);
                 least = units(contest.bar());
             }
+            let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
+            let (mut left, mut seen) = (0, 0);
+            for n_left in n_lefts {
+                if !counts_rows_alone {
+                    left += (seen..n_left).map(|place| Self::units(table, rank(place))).sum::<i64>();
+                    seen = n_left;
+                }
+                let gain = scratch.gains[n_left];
+                if gain >= least
+                    && cuts.allow(n_left)
+                    && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
+                {
+                    contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(n_left));
+                    least = units(contest.bar());
+                }
+            }
         }
+        scratch.stretches = stretches;
+    }
+
+    fn promise<P: Steps<Step = u32>, F: Fn(usize, usize) -> bool>(
+        &self,
+        table: &Table,
+        steps: &P,
+        cuts: &Cuts<F>,
+    ) -> Option<f64> {
+        table.is_screened.then(|| table.screen.most(&Self::order(table, steps, cuts)) + table.unit)
     }
 
     /// In small nodes the highest gains themselves: they decide nearly always, and a kernel for all features costs less than
@@ -310,24 +416,21 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             let order = rows.orders.of(feature);
             move |place: usize| rows.steps[order[place] as usize] as usize
         };
-        if table.is_screened {
-            let cuts = (rows.min_rows, node.rows - rows.min_rows);
-            let most = |feature| table.screen.most(cuts, rank(feature), |rank| Self::units(&table.weights, rank));
-            bounds.clear();
-            bounds.extend((0..rows.n_features).map(|feature| most(feature) + table.unit));
-            scratch.is_bounded = true;
-            return Outlook::Bounded;
-        }
-        if T::WEIGHTED || node.rows > SMALL {
+        if table.is_screened || self.method == MedianMethod::TwoHeaps {
             return Outlook::Unknown;
         }
-        let allowed = rows.min_rows..=node.rows - rows.min_rows;
+        if T::WEIGHTED {
+            return Self::decide_by_floats(table, rows, scratch, bounds);
+        }
+        let (first, last) = (rows.min_rows, node.rows - rows.min_rows);
+        let all = [Stretch::new(first, last)];
+        let allows = |n_left: usize| (first <= n_left) & (n_left <= last);
         let Scratch { memory, highest, .. } = scratch;
         highest.clear();
         for feature in 0..rows.n_features {
             let mut most = i64::MIN;
-            self.each_gain(table, rank(feature), *allowed.end(), memory, |n_left, gain| {
-                most = if (gain > most) & allowed.contains(&n_left) { gain } else { most };
+            self.each_gain(table, rank(feature), &all, memory, |n_left, gain| {
+                most = if (gain > most) & allows(n_left) { gain } else { most };
             });
             highest.push(most);
         }
@@ -336,12 +439,12 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         // The first cut that ties with the highest gain wins, if its own gain is that.
         let top = highest.iter().fold(i64::MIN, |top, &most| top.max(most));
         let least = near(top as f64 * table.unit, self.noise(node));
-        let first = bounds.iter().position(|&bound| bound >= least);
-        if let Some(feature) = first.filter(|&feature| highest[feature] == top) {
-            self.write_gains(table, rank(feature), *allowed.end(), scratch);
-            let ties = |&n_left: &usize| scratch.gains[n_left - 1] as f64 * table.unit >= least;
-            let n_left = allowed.clone().find(ties);
-            if let Some(n_left) = n_left.filter(|&n_left| scratch.gains[n_left - 1] == top) {
+        let winner = bounds.iter().position(|&bound| bound >= least);
+        if let Some(feature) = winner.filter(|&feature| highest[feature] == top) {
+            self.write_gains(table, rank(feature), &all, scratch);
+            let ties = |&n_left: &usize| scratch.gains[n_left] as f64 * table.unit >= least;
+            let n_left = (first..=last).find(ties);
+            if let Some(n_left) = n_left.filter(|&n_left| scratch.gains[n_left] == top) {
                 return Outlook::Clear { feature, n_left };
             }
         }

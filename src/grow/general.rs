@@ -17,7 +17,7 @@ use crate::criterion::{Criterion, Cuts};
 use crate::data::Values;
 use crate::error::{Error, Result};
 use crate::params::{Choices, Splitter};
-use crate::scan::{Feature, scan};
+use crate::scan::{Feature, promise, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Split, Tournament, partition_point};
 use crate::steps::{Carried, Steps, Turned};
@@ -346,10 +346,7 @@ impl<C: Criterion> Grower<'_, C> {
         let Hand { order, has_entry, categories, .. } = hand;
         let column = &*open.field.columns[feature];
         order.clear();
-        if self.n_categories(feature).is_some() {
-            let sample = |row: u32| self.fit.criterion.sample(self.items[row as usize]);
-            categories.order_by_mean(column, |row| self.value(row, feature), sample, order);
-        } else if column.len() == open.field.rows.len() {
+        if column.len() == open.field.rows.len() {
             order.extend_from_slice(column);
         } else {
             let n_below = partition_point(0, column.len(), |place| self.value(column[place], feature) < 0.0);
@@ -359,6 +356,10 @@ impl<C: Criterion> Grower<'_, C> {
             order.extend(open.field.rows.iter().filter(|&&row| !has_entry[row as usize]));
             order.extend_from_slice(&column[n_below..]);
             mark(has_entry, column, false);
+        }
+        if self.n_categories(feature).is_some() {
+            let sample = |row: u32| self.fit.criterion.sample(self.items[row as usize]);
+            categories.order_by_mean(order, |row| self.value(row, feature), sample);
         }
     }
 
@@ -401,7 +402,10 @@ impl<C: Criterion> Grower<'_, C> {
         let Fit { criterion, rules, .. } = *self.fit;
         if self.choices.splitter == Splitter::Best {
             let feature = Feature { steps, value, has_missing: true };
-            return scan(criterion, &open.node, table, &feature, rules, contest, sweep);
+            if promise(criterion, table, &feature, rules).is_none_or(|most| most >= contest.bar()) {
+                scan(criterion, &open.node, table, &feature, rules, contest, sweep);
+            }
+            return;
         }
         let Some(drawn) = Drawn::new(open.seed, feature, steps.len(), value) else { return };
         let n_left = drawn.n_left();

@@ -22,7 +22,7 @@ use crate::criterion::{Criterion, Outlook, SmallNode};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
-use crate::scan::{Feature, scan};
+use crate::scan::{Feature, promise, scan};
 use crate::search::decide;
 use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
 use crate::steps::{Indexed, LookedUp, Orders, TABLE, table};
@@ -215,29 +215,45 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
                 return Some(Split { feature, gain: search.bounds[feature], cut });
             }
         }
-        let bounded = !matches!(outlook, Outlook::Unknown);
-        if !bounded {
-            if !C::ORDERED {
-                fill_steps(steps);
-            }
-            search.bounds.clear();
-            search.bounds.resize(n_features, f64::INFINITY);
+        let looked_up = matches!(outlook, Outlook::Unknown) || C::ORDERED;
+        if looked_up && !C::ORDERED {
+            fill_steps(steps);
         }
-        for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
-            // With missing values on the left it may gain more.
-            *bound = f64::INFINITY;
+        let (steps, table) = (&*steps, &*table);
+        let value = |feature: usize| {
+            let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
+            move |place: usize| cells[rows[place] as usize]
+        };
+        let by_table = |feature: usize| Feature {
+            steps: LookedUp { rows: orders.of(feature), table: steps },
+            value: value(feature),
+            has_missing: columns.has_missing[feature],
+        };
+        if let Outlook::Unknown = outlook {
+            let most = |feature| promise(fit.criterion, table, &by_table(feature), fit.rules);
+            search.bounds.clear();
+            search.bounds.extend((0..n_features).map(|feature| most(feature).unwrap_or(f64::INFINITY)));
+        } else {
+            for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
+                // With missing values on the left it may gain more.
+                *bound = f64::INFINITY;
+            }
         }
         search
             .run(fit.criterion.noise(node), |feature, contest| {
-                let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
-                let value = |place: usize| cells[rows[place] as usize];
-                let has_missing = columns.has_missing[feature];
-                if bounded && !C::ORDERED {
-                    let steps = &Indexed { rows, items, step: |item| fit.criterion.step(node, item, || 0) };
-                    scan(fit.criterion, node, table, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                if looked_up {
+                    scan(fit.criterion, node, table, &by_table(feature), fit.rules, contest, sweep);
                 } else {
-                    let steps = &LookedUp { rows, table: steps };
-                    scan(fit.criterion, node, table, &Feature { steps, value, has_missing }, fit.rules, contest, sweep);
+                    let feature = Feature {
+                        steps: Indexed {
+                            rows: orders.of(feature),
+                            items,
+                            step: |item| fit.criterion.step(node, item, || 0),
+                        },
+                        value: value(feature),
+                        has_missing: columns.has_missing[feature],
+                    };
+                    scan(fit.criterion, node, table, &feature, fit.rules, contest, sweep);
                 }
             })
             .filter(|split| fit.is_worthwhile(node, split))

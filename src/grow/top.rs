@@ -14,10 +14,10 @@ use crate::criterion::Criterion;
 use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::partition::partition;
-use crate::scan::{Feature, scan};
+use crate::scan::{Feature, promise, scan};
 use crate::search::{Incumbent, decide};
-use crate::split::{Division, Found, Tournament};
-use crate::steps::Carried;
+use crate::split::{Contest, Division, Found, Tournament};
+use crate::steps::{Carried, Steps};
 use crate::tree::Tree;
 
 /// A node whose features are still to be looked at.
@@ -46,26 +46,34 @@ impl Ranks {
 }
 
 impl<C: Criterion> Open<C> {
+    /// The node's part of a column.
+    fn feature<'a, X: Cell>(
+        &'a self,
+        fit: &'a Fit<'_, Matrix<'_, X>, C>,
+        feature: usize,
+        column: &'a Column<C::Item>,
+        has_missing: bool,
+        ranks: &'a Ranks,
+    ) -> Feature<impl Steps<Step = C::Step> + 'a, impl Fn(usize) -> X + 'a> {
+        let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
+        Feature {
+            steps: Carried {
+                items: stretch.items,
+                step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
+            },
+            value: move |place| fit.x.get(stretch.rows[place] as usize, feature),
+            has_missing,
+        }
+    }
+
     /// Offers the cuts of one feature to the hand's contest.
     fn scan<X: Cell>(
         &self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
-        feature: usize,
-        column: &Column<C::Item>,
-        has_missing: bool,
-        ranks: &Ranks,
+        feature: &Feature<impl Steps<Step = C::Step>, impl Fn(usize) -> X>,
         hand: &mut Hand<C>,
     ) {
-        let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
-        let feature = Feature {
-            steps: &Carried {
-                items: stretch.items,
-                step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
-            },
-            value: |place| fit.x.get(stretch.rows[place] as usize, feature),
-            has_missing,
-        };
-        scan(fit.criterion, &self.node, &self.table, &feature, fit.rules, &mut hand.contest, &mut hand.sweep);
+        scan(fit.criterion, &self.node, &self.table, feature, fit.rules, &mut hand.contest, &mut hand.sweep);
     }
 }
 
@@ -177,6 +185,8 @@ pub(super) fn grow<X: Cell, C: Criterion>(
 }
 
 /// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
+///
+/// Where features can promise, none is scanned before the most promising one of its node.
 fn search_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
@@ -187,30 +197,51 @@ fn search_level<X: Cell, C: Criterion>(
     hands: &mut [Hand<C>],
 ) -> Vec<Vec<Option<Found>>> {
     let incumbents: Vec<Incumbent> = open.iter().map(|_| Incumbent::default()).collect();
-    let mut findings: Vec<Vec<Option<Found>>> = columns.columns.iter().map(|_| Vec::new()).collect();
-    let has_missing = &columns.has_missing;
-    let mut work: Vec<_> = columns.columns.iter_mut().zip(&mut findings).enumerate().collect();
+    let Columns { columns, has_missing, .. } = columns;
+    let look = |hand: &mut Hand<C>, k: usize, feature: usize, column: &Column<C::Item>, promise: f64| {
+        let (open, incumbent): (&Open<C>, &Incumbent) = (&open[k], &incumbents[k]);
+        hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
+        if fit.team.cancelled() || promise < hand.contest.bar() {
+            return None;
+        }
+        open.scan(fit, &open.feature(fit, feature, column, has_missing[feature], ranks), hand);
+        let found = hand.contest.found()?;
+        incumbent.raise(found.top);
+        Some(found)
+    };
+    // Of each feature, for each node: what it found, or what it promises.
+    let mut findings: Vec<Vec<(Option<Found>, Option<f64>)>> = columns.iter().map(|_| Vec::new()).collect();
+    let mut work: Vec<_> = columns.iter_mut().zip(&mut findings).enumerate().collect();
     fit.team.each(&mut work, hands, |hand, (feature, (column, findings))| {
-        let feature = *feature;
         if !partings.is_empty() {
             hand.spare.reserve(column.rows.len());
             for parting in partings {
-                carry_out(parting, feature, column, &mut hand.spare, sides);
+                carry_out(parting, *feature, column, &mut hand.spare, sides);
             }
             std::mem::swap(*column, &mut hand.spare);
         }
-        findings.extend(open.iter().zip(&incumbents).map(|(open, incumbent)| {
-            if fit.team.cancelled() {
-                return None;
-            }
-            hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-            open.scan(fit, feature, column, has_missing[feature], ranks, hand);
-            let found = hand.contest.found()?;
-            incumbent.raise(found.top);
-            Some(found)
+        findings.extend(open.iter().enumerate().map(|(k, open)| {
+            let part = open.feature(fit, *feature, column, has_missing[*feature], ranks);
+            let promise = promise(fit.criterion, &open.table, &part, fit.rules);
+            let found = if promise.is_none() { look(hand, k, *feature, column, f64::INFINITY) } else { None };
+            (found, promise)
         }));
     });
-    findings
+    let mut promises: Vec<_> = Vec::new();
+    for k in 0..open.len() {
+        let of_node = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, found[k].1?)));
+        let mut of_node: Vec<(usize, f64)> = of_node.collect();
+        of_node.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        promises.extend(of_node.into_iter().enumerate().map(|(i, (feature, promise))| (i, k, feature, promise, None)));
+    }
+    promises.sort_by_key(|&(place, ..)| place);
+    fit.team.each(&mut promises, hands, |hand, (_, k, feature, promise, found)| {
+        *found = look(hand, *k, *feature, &columns[*feature], *promise);
+    });
+    for (_, k, feature, _, found) in promises {
+        findings[feature][k].0 = found;
+    }
+    findings.into_iter().map(|found| found.into_iter().map(|(found, _)| found).collect()).collect()
 }
 
 /// Partitions a parent's range of one column into the spare column.
@@ -273,7 +304,8 @@ fn decide_level<X: Cell, C: Criterion>(
         let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
         let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
             hand.contest.restart_from(least);
-            open.scan(fit, feature, &columns.columns[feature], columns.has_missing[feature], ranks, hand);
+            let (column, has_missing) = (&columns.columns[feature], columns.has_missing[feature]);
+            open.scan(fit, &open.feature(fit, feature, column, has_missing, ranks), hand);
             hand.contest.found().map(|found| found.cut)
         });
         let &Open { id, start, ref node, .. } = open;

@@ -7,6 +7,7 @@
 //! For everybody: [`RunningMedian`], where values come and go, and [`running_median`] of every prefix of a sequence.
 
 mod center;
+pub mod few;
 pub mod heap_sweep;
 mod lanes;
 mod level;

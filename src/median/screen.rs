@@ -17,6 +17,7 @@
 
 use super::lanes::{Doubles, LANES, Lanes, Singles};
 use super::level::Level;
+use crate::split::partition_point;
 
 /// One for each of the numbers that are computed together.
 const CLASSES: usize = LANES;
@@ -24,8 +25,13 @@ const CLASSES: usize = LANES;
 const SIDE: usize = CLASSES / 2;
 /// Where they begin and end, as shares of the ranks on that side: each is 1.6 times as wide as the one before.
 const SHARES: [f64; SIDE + 1] = [0.0, 0.037, 0.06, 0.095, 0.153, 0.244, 0.39, 0.625, 1.0];
-/// A look at a cut covers its neighbours up to this part of the rows on the smaller side.
-const NEIGHBOURS: usize = 16;
+/// A look at a cut covers its neighbours up to this part of the rows on the smaller side, as a power of two. In large nodes, where looks
+/// hardly count, it is the smaller one.
+const NEIGHBOURS: (u32, u32) = (4, 6);
+/// Rows of large nodes.
+const MANY: usize = 2_048;
+/// Pairs of neighbours that tell whether an order has many values that are the same.
+const PAIRS: usize = 8;
 
 /// Below this many rows, single precision does for sums that it rounds.
 const FEW: usize = 4_096;
@@ -50,43 +56,106 @@ impl Screen {
         }
     }
 
-    /// The most that any of these cuts can gain, as pinball loss in units of the grids.
-    ///
-    /// `rank(place)` is where the row at this place of an order stands among the node's targets.
+    /// The most that any cut of this order can gain, as pinball loss in units of the grids.
     #[inline(always)]
-    pub fn most(&self, cuts: (usize, usize), rank: impl Fn(usize) -> usize, weight: impl Fn(usize) -> f64) -> f64 {
+    pub fn most(&self, order: &Order<impl Same, impl Rank, impl Weight>) -> f64 {
         let mut most = 0.0;
-        self.look(cuts, rank, weight, |_, bound| most = if bound > most { bound } else { most });
+        self.look(order, |_, bound| most = if bound > most { bound } else { most });
         most
     }
 
-    /// The last of these cuts that could gain so much, or one after it; `None` if there is none.
+    /// Appends the stretches of this order that have all the cuts that could gain so much.
     #[inline(always)]
-    pub fn last(
-        &self,
-        gain: f64,
-        cuts: (usize, usize),
-        rank: impl Fn(usize) -> usize,
-        weight: impl Fn(usize) -> f64,
-    ) -> Option<usize> {
-        let mut found = None;
-        self.look(cuts, rank, weight, |to, bound| found = if bound >= gain { Some(to) } else { found });
-        found
+    pub fn live(&self, gain: f64, order: &Order<impl Same, impl Rank, impl Weight>, stretches: &mut Vec<Stretch>) {
+        self.look(order, |(first, last), bound| {
+            if bound >= gain {
+                stretches.push(Stretch { first, last, bound });
+            }
+        });
     }
 
     #[inline(always)]
-    fn look(
-        &self,
-        cuts: (usize, usize),
-        rank: impl Fn(usize) -> usize,
-        weight: impl Fn(usize) -> f64,
-        visit: impl FnMut(usize, f64),
-    ) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weight>, visit: impl FnMut((usize, usize), f64)) {
         if self.is_single {
-            self.single.look(cuts, rank, weight, visit);
+            self.single.look(order, visit);
         } else {
-            self.double.look(cuts, rank, weight, visit);
+            self.double.look(order, visit);
         }
+    }
+}
+
+/// Neighbouring cuts of an order.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// Least and greatest number of rows on the left.
+    pub first: usize,
+    pub last: usize,
+    /// The most that any of them can gain.
+    pub bound: f64,
+}
+
+impl Stretch {
+    /// These cuts, whatever they gain.
+    #[must_use]
+    pub fn new(first: usize, last: usize) -> Self {
+        Self { first, last, bound: f64::INFINITY }
+    }
+}
+
+/// An order of a node's rows, and the cuts of it that count.
+pub struct Order<S, R, W> {
+    /// Least and greatest number of rows on the left.
+    pub cuts: (usize, usize),
+    /// Whether the values at these two places are the same; no cut parts them then.
+    pub same: S,
+    /// Where the row at this place stands among the node's targets.
+    pub rank: R,
+    /// Of the row of this rank: a whole number.
+    pub weight: W,
+}
+
+pub trait Same: Fn(usize, usize) -> bool {}
+impl<F: Fn(usize, usize) -> bool> Same for F {}
+pub trait Rank: Fn(usize) -> usize {}
+impl<F: Fn(usize) -> usize> Rank for F {}
+pub trait Weight: Fn(usize) -> f64 {}
+impl<F: Fn(usize) -> f64> Weight for F {}
+
+impl<S: Same, R: Rank, W: Weight> Order<S, R, W> {
+    /// Appends stretches that have all cuts: where most neighbours have the same value, each cut alone.
+    pub fn all(&self, n_rows: usize, stretches: &mut Vec<Stretch>) {
+        let (mut first, last) = self.cuts;
+        if !self.is_tied(n_rows) {
+            return stretches.push(Stretch::new(first, last));
+        }
+        loop {
+            first = self.cut_from(first, n_rows);
+            if first > last {
+                return;
+            }
+            stretches.push(Stretch::new(first, first));
+            first += 1;
+        }
+    }
+
+    /// Whether most neighbours seem to have the same value.
+    fn is_tied(&self, n_rows: usize) -> bool {
+        let is_same = |i: usize| {
+            let place = (n_rows - 1) * i / PAIRS;
+            (self.same)(place, place + 1)
+        };
+        2 * (0..PAIRS).filter(|&i| is_same(i)).count() >= PAIRS
+    }
+
+    /// The first cut from this one on that parts different values, or the number of all rows.
+    fn cut_from(&self, n_left: usize, n_rows: usize) -> usize {
+        let is_same = |place: usize| (self.same)(n_left - 1, place);
+        let (mut low, mut step) = (n_left, 1);
+        while low + step < n_rows && is_same(low + step) {
+            low += step;
+            step *= 2;
+        }
+        partition_point(n_left, n_rows.min(low + step), is_same)
     }
 }
 
@@ -97,6 +166,8 @@ struct Classes<L> {
     of: Vec<u8>,
     /// What a row of weight one on the left adds to the slopes there, by the number above.
     steps: [L; CLASSES + 1],
+    /// The level that they are for.
+    level: Option<Level>,
     /// The slopes of all rows together.
     node: L,
     /// From each class's near end to its far end.
@@ -130,16 +201,20 @@ impl<L: Lanes> Classes<L> {
             let (end, own) = if class < SIDE { (near, class) } else { (far + 1, class + 1) };
             self.of.resize(end, own as u8);
         }
+        if self.level.replace(level) != Some(level) {
+            // Slopes are upward above the quantile and downward below it.
+            let step = |row: usize, class: usize| {
+                let upward = if row <= class { below - whole } else { below };
+                if class < SIDE { -upward } else { upward }
+            };
+            self.steps = std::array::from_fn(|row| L::new(std::array::from_fn(|class| step(row, class))));
+        }
         let mut weights = [0.0; CLASSES + 1];
         (0..n_rows).for_each(|rank| weights[self.of[rank] as usize] += weight(rank));
-        // Slopes are upward above the quantile and downward below it.
-        let step = |row: usize, class: usize| {
-            let upward = if row <= class { below - whole } else { below };
-            if class < SIDE { -upward } else { upward }
-        };
-        self.steps = std::array::from_fn(|row| L::new(std::array::from_fn(|class| step(row, class))));
-        let slope = |class: usize| (0..=CLASSES).map(|row| weights[row] * step(row, class)).sum();
-        self.node = L::new(std::array::from_fn(slope));
+        self.node = L::default();
+        for (weight, step) in weights.into_iter().zip(self.steps) {
+            self.node = self.node.plus(L::splat(weight).times(step));
+        }
         self.widths = L::new(widths);
         self.reach = heaviest * below.max(whole - below);
         self.unit = (1.0 + 64.0 / L::EXACT) / whole;
@@ -148,32 +223,38 @@ impl<L: Lanes> Classes<L> {
         self.slack = if is_exact { 0.0 } else { 8.0 * total * range * n_rows as f64 / L::EXACT };
     }
 
-    /// Calls `visit(last, bound)` for stretches that cover the cuts from `first` to `last`: where a stretch ends, and the most
-    /// that one of its cuts can gain.
+    /// Calls `visit(stretch, bound)` for stretches that have all cuts: the first and the last of each, and the most that one of them can
+    /// gain.
     #[inline(always)]
-    fn look(
-        &self,
-        (first, last): (usize, usize),
-        rank: impl Fn(usize) -> usize,
-        weight: impl Fn(usize) -> f64,
-        mut visit: impl FnMut(usize, f64),
-    ) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weight>, mut visit: impl FnMut((usize, usize), f64)) {
         let n_rows = self.of.len();
+        let (first, last) = order.cuts;
+        let neighbours = if n_rows < MANY { NEIGHBOURS.0 } else { NEIGHBOURS.1 };
+        let is_tied = order.is_tied(n_rows);
         let mut slopes = L::default();
-        let (mut place, mut covered) = (0, first - 1);
-        while covered < last {
-            // The middle of a stretch that begins at the next cut.
-            let start = covered + 1;
-            let half = start.min((n_rows - start) * NEIGHBOURS / (NEIGHBOURS + 2)) / NEIGHBOURS;
+        let (mut place, mut start) = (0, first);
+        loop {
+            if is_tied {
+                start = order.cut_from(start, n_rows);
+            }
+            if start > last {
+                return;
+            }
+            let mut half = start.min(n_rows - start) >> neighbours;
+            if is_tied && half > 0 && (order.same)(start, start + 2 * half) {
+                // The others part equal values.
+                half = 0;
+            }
             let middle = start + half;
             while place < middle {
-                let rank = rank(place);
+                let rank = (order.rank)(place);
                 let step = self.steps[self.of[rank] as usize];
-                slopes = slopes.plus(L::splat(weight(rank)).times(step));
+                slopes = slopes.plus(L::splat((order.weight)(rank)).times(step));
                 place += 1;
             }
-            covered = middle + half;
-            visit(covered, self.gain(slopes, self.reach * half as f64) * self.unit + self.slack);
+            let bound = self.gain(slopes, self.reach * half as f64) * self.unit + self.slack;
+            visit((start, (middle + half).min(last)), bound);
+            start = middle + half + 1;
         }
     }
 

@@ -16,6 +16,7 @@
 
 use super::level::Level;
 use super::ranks::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
+use super::screen::Stretch;
 
 /// Σw and Σw·y over some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +121,8 @@ impl Rows {
         (1u128 << self.shift) as f64 / self.level.whole() as f64
     }
 
-    /// Calls `visit(k, gain)` for k from 1 to `last`, below n: what is gained if the first k rows go left, in units of [`Rows::unit`].
+    /// Calls `visit(k, gain)` for each k of these stretches, which ascend from 1 to below n: what is gained if the first k rows go left, in
+    /// units of [`Rows::unit`]. Rows in between cost little.
     ///
     /// `sorted` and `weights` are those that the node was described with. `rank(place)` is where the row at this place of the
     /// feature's order stands among them: each of 0 to n − 1 once.
@@ -130,14 +132,21 @@ impl Rows {
         sorted: &[i64],
         weights: &[i64],
         rank: impl Fn(usize) -> usize,
-        last: usize,
+        stretches: &[Stretch],
         scratch: &mut Scratch,
         mut visit: impl FnMut(usize, i64),
     ) {
         scratch.reset(&self.all, sorted.len());
         let mut walk = Walk { rows: self, sorted, weights, scratch, left: self.start.alone(), right: self.start };
-        for place in 1..=last.min(sorted.len() - 1) {
-            visit(place, walk.step(rank(place - 1)));
+        let mut n_left = 0;
+        for &Stretch { first, last, .. } in stretches {
+            while n_left < last {
+                walk.move_left(rank(n_left));
+                n_left += 1;
+                if n_left >= first {
+                    visit(n_left, walk.gain());
+                }
+            }
         }
     }
 }
@@ -212,9 +221,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Moves one row to the left.
+    /// Moves one row to the left; the quantiles stay where they are.
     #[inline(always)]
-    fn step(&mut self, rank: usize) -> i64 {
+    fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
         let row = row(self.sorted, self.weights, rank);
         self.scratch.move_left(rank, row);
@@ -225,9 +234,14 @@ impl Walk<'_> {
         self.left.excess -= share;
         self.right.pass_back(level, from_right);
         self.right.excess += share;
+    }
+
+    /// Takes the quantiles to where they belong; what is gained with them there.
+    #[inline(always)]
+    fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
-        let below = i128::from(level.whole()) * (self.left.below + self.right.below);
+        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
         let gain = self.rows.node + below - self.left.own(self.sorted) - self.right.own(self.sorted);
         (gain >> self.rows.shift) as i64
     }
