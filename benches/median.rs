@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use splitwood::median::screen::{Order, Screen, Stretch};
+use splitwood::median::screen::{Order, Screen, Stretch, Weights};
 use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
@@ -80,24 +80,21 @@ impl Best {
 const KERNELS: [&str; 8] =
     ["median: heaps", "bitmap", "bound", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap", "bound"];
 
-fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
+/// Time of a bound on all gains.
+fn time_bound(nodes: &Nodes, weights: impl Weights) -> f64 {
+    let mut screen = Screen::default();
+    screen.describe(Level::HALF, &nodes.sorted, weights);
+    let cuts = (1, nodes.sorted.len() - 1);
+    nodes.time(|ranks| {
+        screen.most(&Order { cuts, same: |a, b| a == b, rank: |place| ranks[place] as usize, weights }) as i64
+    })
+}
+
+fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch<i128>) -> [f64; KERNELS.len()] {
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
     let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
-    let rows = weighted::Rows::new(half, sorted, weights);
+    let rows = weighted::Rows::new(half, sorted, |rank| weights[rank]);
     let all = [Stretch::new(1, sorted.len() - 1)];
-    let bound = |weight: fn(&[i64], usize) -> f64| {
-        let mut screen = Screen::default();
-        screen.describe(half, sorted, |rank| weight(weights, rank));
-        nodes.time(|ranks| {
-            let rank = |place: usize| ranks[place] as usize;
-            screen.most(&Order {
-                cuts: (1, sorted.len() - 1),
-                same: |a, b| a == b,
-                rank,
-                weight: |rank| weight(weights, rank),
-            }) as i64
-        })
-    };
     let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
         nodes.time(|ranks| {
             let (weight, rank) = (|rank: usize| weight(weights, rank), |place: usize| ranks[place] as usize);
@@ -109,7 +106,7 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
         nodes.time(|ranks| {
             Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g)))
         }),
-        bound(|_, _| 1.0),
+        time_bound(nodes, ()),
         heaps(level, |_, _| 1),
         nodes.time(|ranks| {
             Best::find(|best| {
@@ -119,10 +116,10 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
         heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
             Best::find(|best| {
-                rows.sweep(sorted, weights, |i| ranks[i] as usize, &all, scratch, |k, g| best.offer(k, g));
+                rows.sweep(sorted, |rank| weights[rank], |i| ranks[i] as usize, &all, scratch, |k, g| best.offer(k, g));
             })
         }),
-        bound(|weights, rank| weights[rank] as f64),
+        time_bound(nodes, weights),
     ]
 }
 

@@ -42,10 +42,12 @@ pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
         return;
     }
     criterion.sweep(node, table, &feature.steps, &feature.cuts(rules), contest, scratch);
-    if feature.misses_some()
-        && let Some((steps, cuts)) = feature.turned(rules)
-    {
-        criterion.sweep(node, table, &steps, &cuts, contest, scratch);
+    if feature.misses_some() {
+        let steps = feature.turned();
+        let cuts = feature.turned_cuts(steps.n_last, rules);
+        if cuts.first <= cuts.last {
+            criterion.sweep(node, table, &steps, &cuts, contest, scratch);
+        }
     }
 }
 
@@ -60,11 +62,13 @@ pub(crate) fn promise<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     if feature.is_constant() {
         return Some(f64::NEG_INFINITY);
     }
-    let most = criterion.promise(table, &feature.steps, &feature.cuts(rules))?;
-    if feature.misses_some()
-        && let Some((steps, cuts)) = feature.turned(rules)
-    {
-        return Some(most.max(criterion.promise(table, &steps, &cuts)?));
+    let mut most = criterion.promise(table, &feature.steps, &feature.cuts(rules))?;
+    if feature.misses_some() {
+        let steps = feature.turned();
+        let cuts = feature.turned_cuts(steps.n_last, rules);
+        if cuts.first <= cuts.last {
+            most = most.max(criterion.promise(table, &steps, &cuts)?);
+        }
     }
     Some(most)
 }
@@ -92,21 +96,26 @@ impl<P: Steps, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         }
     }
 
-    /// The steps with the missing ones first, and their cuts, if there are any.
+    /// The steps with the missing ones first.
     #[cold]
-    fn turned(&self, rules: &Rules) -> Option<(Turned<'_, P>, Cuts<impl Fn(usize, usize) -> bool>)> {
+    fn turned(&self) -> Turned<'_, P> {
         let len = self.steps.len();
-        let n_missing = len - partition_point(0, len, |place| !is_nan((self.value)(place)));
+        let n_values = partition_point(0, len, |place| !is_nan((self.value)(place)));
+        Turned { steps: &self.steps, n_last: len - n_values }
+    }
+
+    /// Their cuts; there may be none.
+    fn turned_cuts(&self, n_missing: usize, rules: &Rules) -> Cuts<impl Fn(usize, usize) -> bool> {
+        let len = self.steps.len();
         let original = move |place: usize| (place + len - n_missing) % len;
-        let cuts = Cuts {
+        Cuts {
             same: move |a, b| same((self.value)(original(a)), (self.value)(original(b))),
             // Missing values alone on the left would be the first walk's last cut, mirrored.
             first: rules.min_rows_leaf.max(n_missing + 1),
             last: len - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,
             missing_left: true,
-        };
-        (cuts.first <= cuts.last).then_some((Turned { steps: &self.steps, n_last: n_missing }, cuts))
+        }
     }
 }
 

@@ -7,10 +7,12 @@
 //!
 //! Cost: O(rows) a feature without weights; a logarithm more in the worst case of weights and orders.
 
+use std::marker::PhantomData;
+
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode};
 use crate::median::few::{FEW_ROWS, Few};
-use crate::median::screen::{Order, Screen, Stretch};
+use crate::median::screen::{Order, Screen, Stretch, Weights};
 use crate::median::{Bitmap, Center, Level, heap_sweep, quantile, sweep, weighted};
 use crate::params::MedianMethod;
 use crate::split::{Contest, near};
@@ -20,6 +22,9 @@ use crate::steps::Steps;
 const SMALL: usize = 64;
 /// The same with weights, whose sweeps take longer: floats decide about nearly all of those.
 const SMALL_WEIGHTED: usize = FEW_ROWS;
+
+/// Where so many rows come on each cut, they are passed over from one cut to the next.
+const FAR_APART: usize = 16;
 
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +77,14 @@ impl<T: Sample<f64>> Quantile<T> {
                     }
                 });
             }
-            (_, Some(rows)) => rows.sweep(sorted, weights, rank, stretches, &mut memory.weighted, visit),
+            (_, Some(rows)) => {
+                rows.sweep(sorted, |rank| weights[rank], rank, stretches, &mut memory.weighted, visit);
+            }
+            _ if Stretch::cuts(stretches) * FAR_APART < last => {
+                let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
+                let rows = weighted::Rows::new(self.level, sorted, |_| 1).in_units_of(bits);
+                rows.sweep(sorted, |_| 1, rank, stretches, &mut memory.passing, visit);
+            }
             _ if self.level == Level::HALF => sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit),
             _ => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
         }
@@ -105,10 +117,9 @@ impl<T: Sample<f64>> Quantile<T> {
         stretches: &mut Vec<Stretch>,
     ) {
         table.screen.live(contest.bar() - table.unit, &Self::order(table, steps, cuts), stretches);
-        let n_cuts: usize = stretches.iter().map(|stretch| stretch.last + 1 - stretch.first).sum();
         let Some(&favourite) = stretches.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
         // To get there costs, too.
-        if cuts.min_weight > 0.0 || n_cuts < favourite.last / 4 {
+        if cuts.min_weight > 0.0 || 4 * Stretch::cuts(stretches) < favourite.last {
             return;
         }
         self.write_gains(table, |place| steps.at(place) as usize, &[favourite], scratch);
@@ -144,10 +155,10 @@ impl<T: Sample<f64>> Quantile<T> {
             top = if most > top { most } else { top };
             bounds.push(f64::from(most + table.few.slack()) * table.few.unit() + table.unit);
         }
-        let least = top - 2.0 * table.few.slack();
+        let bar = top - 2.0 * table.few.slack();
         let mut winner: Option<(usize, usize, u32)> = None;
         for (feature, gains) in gains.chunks_exact(last).enumerate() {
-            for n_left in (first..=last).filter(|&n_left| gains[n_left - 1] >= least) {
+            for n_left in (first..=last).filter(|&n_left| gains[n_left - 1] >= bar) {
                 let left = (0..n_left).fold(0u32, |left, place| left | 1 << rank(feature)(place));
                 // Either side tells how the rows are parted.
                 let parted = if left & 1 == 1 { left } else { left ^ ((1 << n_rows) - 1) };
@@ -167,19 +178,13 @@ impl<T: Sample<f64>> Quantile<T> {
         table: &'a Table,
         steps: &'a P,
         cuts: &'a Cuts<F>,
-    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, impl Fn(usize) -> f64 + 'a> {
+    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, Units<'a, T>> {
         Order {
             cuts: (cuts.first, cuts.last),
             same: &cuts.same,
             rank: |place| steps.at(place) as usize,
-            weight: |rank| Self::units(table, rank) as f64,
+            weights: Units::new(&table.weights),
         }
-    }
-
-    /// Weight of the row of this rank, on the node's grid.
-    #[inline(always)]
-    fn units(table: &Table, rank: usize) -> i64 {
-        if T::WEIGHTED { table.weights[rank] } else { 1 }
     }
 
     /// How often the pinball loss is in the loss.
@@ -210,7 +215,7 @@ pub(crate) struct Table {
     sorted: Vec<i64>,
     /// With weights only.
     weights: Vec<i64>,
-    rows: Option<weighted::Rows>,
+    rows: Option<weighted::Rows<i128>>,
     /// Of nodes that are not small.
     screen: Screen,
     is_screened: bool,
@@ -218,6 +223,37 @@ pub(crate) struct Table {
     few: Few,
     /// Pinball loss, in units of the grids, that a unit of the kernel's gain stands for.
     unit: f64,
+}
+
+/// Weights of a node's rows, on its grid; one each if there are none.
+struct Units<'a, T>(&'a [i64], PhantomData<T>);
+
+impl<T> Clone for Units<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Units<'_, T> {}
+
+impl<'a, T: Sample<f64>> Units<'a, T> {
+    fn new(weights: &'a [i64]) -> Self {
+        Self(weights, PhantomData)
+    }
+
+    #[inline(always)]
+    fn units(self, rank: usize) -> i64 {
+        if T::WEIGHTED { self.0[rank] } else { 1 }
+    }
+}
+
+impl<T: Sample<f64>> Weights for Units<'_, T> {
+    const DIFFER: bool = T::WEIGHTED;
+
+    #[inline(always)]
+    fn of(&self, rank: usize) -> f64 {
+        self.units(rank) as f64
+    }
 }
 
 /// Buffers of a sweep, reused from feature to feature.
@@ -238,7 +274,8 @@ pub(crate) struct Scratch {
 #[derive(Default)]
 struct Memory {
     bitmap: Bitmap,
-    weighted: weighted::Scratch,
+    weighted: weighted::Scratch<i128>,
+    passing: weighted::Scratch<i64>,
 }
 
 impl<T: Sample<f64>> Criterion for Quantile<T> {
@@ -291,7 +328,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         if T::WEIGHTED {
             weights.clear();
             weights.extend(self.targets(tickets).map(|target| node.weights.put(target.weight())));
-            let described = weighted::Rows::new(self.level, sorted, weights);
+            let described = weighted::Rows::new(self.level, sorted, |rank| weights[rank]);
             *unit = described.unit();
             *rows = Some(described);
         } else if self.level == Level::HALF {
@@ -305,7 +342,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         let is_fast = self.method != MedianMethod::TwoHeaps;
         *is_screened = is_fast && node.rows > small;
         if *is_screened {
-            screen.describe(self.level, sorted, |rank| if T::WEIGHTED { weights[rank] as f64 } else { 1.0 });
+            screen.describe(self.level, sorted, Units::<T>::new(weights));
         } else if is_fast && T::WEIGHTED {
             few.describe(self.level, sorted, weights);
         }
@@ -377,7 +414,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             let (mut left, mut seen) = (0, 0);
             for n_left in n_lefts {
                 if !counts_rows_alone {
-                    left += (seen..n_left).map(|place| Self::units(table, rank(place))).sum::<i64>();
+                    left += (seen..n_left).map(|place| Units::<T>::new(&table.weights).units(rank(place))).sum::<i64>();
                     seen = n_left;
                 }
                 let gain = scratch.gains[n_left];
@@ -423,14 +460,13 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             return Self::decide_by_floats(table, rows, scratch, bounds);
         }
         let (first, last) = (rows.min_rows, node.rows - rows.min_rows);
-        let all = [Stretch::new(first, last)];
-        let allows = |n_left: usize| (first <= n_left) & (n_left <= last);
+        let (all, allowed) = ([Stretch::new(first, last)], first..=last);
         let Scratch { memory, highest, .. } = scratch;
         highest.clear();
         for feature in 0..rows.n_features {
             let mut most = i64::MIN;
             self.each_gain(table, rank(feature), &all, memory, |n_left, gain| {
-                most = if (gain > most) & allows(n_left) { gain } else { most };
+                most = if (gain > most) & allowed.contains(&n_left) { gain } else { most };
             });
             highest.push(most);
         }
@@ -438,12 +474,12 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         bounds.extend(highest.iter().map(|&most| most.max(0) as f64 * table.unit));
         // The first cut that ties with the highest gain wins, if its own gain is that.
         let top = highest.iter().fold(i64::MIN, |top, &most| top.max(most));
-        let least = near(top as f64 * table.unit, self.noise(node));
-        let winner = bounds.iter().position(|&bound| bound >= least);
+        let bar = near(top as f64 * table.unit, self.noise(node));
+        let winner = bounds.iter().position(|&bound| bound >= bar);
         if let Some(feature) = winner.filter(|&feature| highest[feature] == top) {
             self.write_gains(table, rank(feature), &all, scratch);
-            let ties = |&n_left: &usize| scratch.gains[n_left] as f64 * table.unit >= least;
-            let n_left = (first..=last).find(ties);
+            let ties = |&n_left: &usize| scratch.gains[n_left] as f64 * table.unit >= bar;
+            let n_left = allowed.clone().find(ties);
             if let Some(n_left) = n_left.filter(|&n_left| scratch.gains[n_left] == top) {
                 return Outlook::Clear { feature, n_left };
             }

@@ -30,8 +30,11 @@ const SHARES: [f64; SIDE + 1] = [0.0, 0.037, 0.06, 0.095, 0.153, 0.244, 0.39, 0.
 const NEIGHBOURS: (u32, u32) = (4, 6);
 /// Rows of large nodes.
 const MANY: usize = 2_048;
-/// Pairs of neighbours that tell whether an order has many values that are the same.
+/// Pairs of neighbours that tell whether an order has long runs of the same value.
 const PAIRS: usize = 8;
+
+/// Up to this many rows, what each of them adds is kept.
+const IN_CACHE: usize = 256;
 
 /// Below this many rows, single precision does for sums that it rounds.
 const FEW: usize = 4_096;
@@ -45,20 +48,21 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Describes a node with these targets, in ascending order; `weight(rank)`, a whole number, is that of a row.
-    pub fn describe(&mut self, level: Level, sorted: &[i64], weight: impl Fn(usize) -> f64) {
-        let total = (0..sorted.len()).map(&weight).sum();
-        self.is_single = sorted.len() < FEW || level.whole() as f64 * total <= Singles::EXACT;
+    /// Describes a node with these targets, in ascending order, and their weights.
+    pub fn describe<W: Weights>(&mut self, level: Level, sorted: &[i64], weights: W) {
+        let n_rows = sorted.len();
+        let total = if W::DIFFER { (0..n_rows).map(|rank| weights.of(rank)).sum() } else { n_rows as f64 };
+        self.is_single = n_rows < FEW || level.whole() as f64 * total <= Singles::EXACT;
         if self.is_single {
-            self.single.describe(level, sorted, weight, total);
+            self.single.describe(level, sorted, weights, total);
         } else {
-            self.double.describe(level, sorted, weight, total);
+            self.double.describe(level, sorted, weights, total);
         }
     }
 
     /// The most that any cut of this order can gain, as pinball loss in units of the grids.
     #[inline(always)]
-    pub fn most(&self, order: &Order<impl Same, impl Rank, impl Weight>) -> f64 {
+    pub fn most(&self, order: &Order<impl Same, impl Rank, impl Weights>) -> f64 {
         let mut most = 0.0;
         self.look(order, |_, bound| most = if bound > most { bound } else { most });
         most
@@ -66,7 +70,7 @@ impl Screen {
 
     /// Appends the stretches of this order that have all the cuts that could gain so much.
     #[inline(always)]
-    pub fn live(&self, gain: f64, order: &Order<impl Same, impl Rank, impl Weight>, stretches: &mut Vec<Stretch>) {
+    pub fn live(&self, gain: f64, order: &Order<impl Same, impl Rank, impl Weights>, stretches: &mut Vec<Stretch>) {
         self.look(order, |(first, last), bound| {
             if bound >= gain {
                 stretches.push(Stretch { first, last, bound });
@@ -75,7 +79,7 @@ impl Screen {
     }
 
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weight>, visit: impl FnMut((usize, usize), f64)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, visit: impl FnMut((usize, usize), f64)) {
         if self.is_single {
             self.single.look(order, visit);
         } else {
@@ -100,6 +104,12 @@ impl Stretch {
     pub fn new(first: usize, last: usize) -> Self {
         Self { first, last, bound: f64::INFINITY }
     }
+
+    /// How many cuts there are in these.
+    #[must_use]
+    pub fn cuts(stretches: &[Self]) -> usize {
+        stretches.iter().map(|stretch| stretch.last + 1 - stretch.first).sum()
+    }
 }
 
 /// An order of a node's rows, and the cuts of it that count.
@@ -110,19 +120,42 @@ pub struct Order<S, R, W> {
     pub same: S,
     /// Where the row at this place stands among the node's targets.
     pub rank: R,
-    /// Of the row of this rank: a whole number.
-    pub weight: W,
+    pub weights: W,
 }
 
 pub trait Same: Fn(usize, usize) -> bool {}
 impl<F: Fn(usize, usize) -> bool> Same for F {}
 pub trait Rank: Fn(usize) -> usize {}
 impl<F: Fn(usize) -> usize> Rank for F {}
-pub trait Weight: Fn(usize) -> f64 {}
-impl<F: Fn(usize) -> f64> Weight for F {}
 
-impl<S: Same, R: Rank, W: Weight> Order<S, R, W> {
-    /// Appends stretches that have all cuts: where most neighbours have the same value, each cut alone.
+/// Weights of a node's rows, by rank.
+pub trait Weights: Copy {
+    /// If not, all are one.
+    const DIFFER: bool;
+
+    /// A whole number.
+    fn of(&self, rank: usize) -> f64;
+}
+
+impl Weights for () {
+    const DIFFER: bool = false;
+
+    fn of(&self, _: usize) -> f64 {
+        1.0
+    }
+}
+
+impl Weights for &[i64] {
+    const DIFFER: bool = true;
+
+    #[inline(always)]
+    fn of(&self, rank: usize) -> f64 {
+        self[rank] as f64
+    }
+}
+
+impl<S: Same, R: Rank, W: Weights> Order<S, R, W> {
+    /// Appends stretches that have all cuts: where there are long runs of the same value, each cut alone.
     pub fn all(&self, n_rows: usize, stretches: &mut Vec<Stretch>) {
         let (mut first, last) = self.cuts;
         if !self.is_tied(n_rows) {
@@ -138,13 +171,13 @@ impl<S: Same, R: Rank, W: Weight> Order<S, R, W> {
         }
     }
 
-    /// Whether most neighbours seem to have the same value.
+    /// Whether there seem to be long runs of the same value.
     fn is_tied(&self, n_rows: usize) -> bool {
-        let is_same = |i: usize| {
+        let differs = |&i: &usize| {
             let place = (n_rows - 1) * i / PAIRS;
-            (self.same)(place, place + 1)
+            !(self.same)(place, place + 1)
         };
-        2 * (0..PAIRS).filter(|&i| is_same(i)).count() >= PAIRS
+        (0..PAIRS).filter(differs).nth(1).is_none()
     }
 
     /// The first cut from this one on that parts different values, or the number of all rows.
@@ -168,6 +201,8 @@ struct Classes<L> {
     steps: [L; CLASSES + 1],
     /// The level that they are for.
     level: Option<Level>,
+    /// By rank: what a row adds, its weight included. Only where all of these stay in cache.
+    weighted: Vec<L>,
     /// The slopes of all rows together.
     node: L,
     /// From each class's near end to its far end.
@@ -181,10 +216,11 @@ struct Classes<L> {
 }
 
 impl<L: Lanes> Classes<L> {
-    fn describe(&mut self, level: Level, sorted: &[i64], weight: impl Fn(usize) -> f64, total: f64) {
+    fn describe<W: Weights>(&mut self, level: Level, sorted: &[i64], weights: W, total: f64) {
         let n_rows = sorted.len();
         let (below, whole) = (level.below() as f64, level.whole() as f64);
-        let heaviest = (0..n_rows).map(&weight).fold(0.0, f64::max);
+        let weight = |rank: usize| weights.of(rank);
+        let heaviest = if W::DIFFER { (0..n_rows).map(weight).fold(0.0, f64::max) } else { 1.0 };
         let (mut quantile, mut passed) = (0, weight(0));
         while quantile + 1 < n_rows && whole * passed <= below * total {
             quantile += 1;
@@ -209,11 +245,16 @@ impl<L: Lanes> Classes<L> {
             };
             self.steps = std::array::from_fn(|row| L::new(std::array::from_fn(|class| step(row, class))));
         }
-        let mut weights = [0.0; CLASSES + 1];
-        (0..n_rows).for_each(|rank| weights[self.of[rank] as usize] += weight(rank));
+        let mut sums = [0.0; CLASSES + 1];
+        (0..n_rows).for_each(|rank| sums[self.of[rank] as usize] += weight(rank));
         self.node = L::default();
-        for (weight, step) in weights.into_iter().zip(self.steps) {
+        for (weight, step) in sums.into_iter().zip(self.steps) {
             self.node = self.node.plus(L::splat(weight).times(step));
+        }
+        self.weighted.clear();
+        if W::DIFFER && n_rows <= IN_CACHE {
+            let step = |rank: usize| L::splat(weight(rank)).times(self.steps[self.of[rank] as usize]);
+            self.weighted.extend((0..n_rows).map(step));
         }
         self.widths = L::new(widths);
         self.reach = heaviest * below.max(whole - below);
@@ -223,10 +264,21 @@ impl<L: Lanes> Classes<L> {
         self.slack = if is_exact { 0.0 } else { 8.0 * total * range * n_rows as f64 / L::EXACT };
     }
 
+    /// What the row at this place adds to the slopes on the left.
+    #[inline(always)]
+    fn step<W: Weights>(&self, order: &Order<impl Same, impl Rank, W>, place: usize) -> L {
+        let rank = (order.rank)(place);
+        let step = || self.steps[self.of[rank] as usize];
+        if !W::DIFFER {
+            return step();
+        }
+        self.weighted.get(rank).copied().unwrap_or_else(|| L::splat(order.weights.of(rank)).times(step()))
+    }
+
     /// Calls `visit(stretch, bound)` for stretches that have all cuts: the first and the last of each, and the most that one of them can
     /// gain.
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weight>, mut visit: impl FnMut((usize, usize), f64)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, mut visit: impl FnMut((usize, usize), f64)) {
         let n_rows = self.of.len();
         let (first, last) = order.cuts;
         let neighbours = if n_rows < MANY { NEIGHBOURS.0 } else { NEIGHBOURS.1 };
@@ -247,20 +299,25 @@ impl<L: Lanes> Classes<L> {
             }
             let middle = start + half;
             while place < middle {
-                let rank = (order.rank)(place);
-                let step = self.steps[self.of[rank] as usize];
-                slopes = slopes.plus(L::splat((order.weight)(rank)).times(step));
+                slopes = slopes.plus(self.step(order, place));
                 place += 1;
             }
-            let bound = self.gain(slopes, self.reach * half as f64) * self.unit + self.slack;
+            let gain = if half == 0 { self.gain(slopes) } else { self.gain_nearby(slopes, self.reach * half as f64) };
+            let bound = gain * self.unit + self.slack;
             visit((start, (middle + half).min(last)), bound);
             start = middle + half + 1;
         }
     }
 
-    /// What can be gained with these slopes on the left, all of them larger by `reach`.
+    /// What can be gained with these slopes on the left.
     #[inline(always)]
-    fn gain(&self, slopes: L, reach: f64) -> f64 {
+    fn gain(&self, slopes: L) -> f64 {
+        self.widths.times(slopes.positive().plus(self.node.minus(slopes).positive())).sum()
+    }
+
+    /// The same with all slopes larger by `reach`.
+    #[inline(always)]
+    fn gain_nearby(&self, slopes: L, reach: f64) -> f64 {
         let reach = L::splat(reach);
         let (left, right) = (slopes.plus(reach).positive(), self.node.minus(slopes).plus(reach).positive());
         self.widths.times(left.plus(right)).sum()

@@ -205,23 +205,48 @@ impl Case {
         self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
     }
 
-    fn check_weighted(&self, scratch: &mut weighted::Scratch) -> TestCaseResult {
+    /// Gains of all cuts, which are the same where rows in between are passed over.
+    fn check_parts(
+        n: usize,
+        mut sweep: impl FnMut(&[Stretch], &mut Vec<(usize, i64)>),
+    ) -> Result<Vec<(usize, i64)>, TestCaseError> {
+        let (mut gains, mut some) = (Vec::new(), Vec::new());
+        sweep(&[Stretch::new(1, n - 1)], &mut gains);
+        let parts = [(n / 4, n / 3), (n / 2, n / 2), (2 * n / 3, 3 * n / 4)];
+        let parts = if n < 12 { vec![] } else { parts.map(|(first, last)| Stretch::new(first, last)).to_vec() };
+        sweep(&parts, &mut some);
+        let in_parts = |k: usize| parts.iter().any(|part| part.first <= k && k <= part.last);
+        prop_assert_eq!(some, gains.iter().copied().filter(|&(k, _)| in_parts(k)).collect::<Vec<_>>());
+        Ok(gains)
+    }
+
+    /// Weights of one each, in 64 bits, and in the units of the kernel without weights.
+    fn check_ones(&self, scratch: &mut weighted::Scratch<i64>) -> TestCaseResult {
         let cuts = self.cuts();
-        let rows = weighted::Rows::new(self.level, &self.sorted, &self.weights);
+        let rank = |place: usize| self.ranks[place];
+        let rows = weighted::Rows::<i64>::new(self.level, &self.sorted, |_| 1).in_units_of(self.level.bits());
+        let gains = Self::check_parts(self.sorted.len(), |stretches, gains| {
+            rows.sweep(&self.sorted, |_| 1, rank, stretches, scratch, |k, gain| gains.push((k, gain)));
+        })?;
+        let ones = vec![1; self.sorted.len()];
+        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
+    }
+
+    fn check_weighted(&self, scratch: &mut weighted::Scratch<i128>) -> TestCaseResult {
+        let cuts = self.cuts();
+        let rows = weighted::Rows::<i128>::new(self.level, &self.sorted, |rank| self.weights[rank]);
         let rank = |place: usize| self.ranks[place];
         let n = self.sorted.len();
-        let mut sweep = |stretches: &[Stretch]| {
-            let mut gains = Vec::new();
-            rows.sweep(&self.sorted, &self.weights, rank, stretches, scratch, |k, gain| gains.push((k, gain)));
-            gains
-        };
-        let gains = sweep(&[Stretch::new(1, n - 1)]);
-        // The same where rows in between are passed over.
-        let parts =
-            [(n / 4, n / 3), (n / 2, n / 2), (2 * n / 3, 3 * n / 4)].map(|(first, last)| Stretch::new(first, last));
-        let parts = if n < 12 { vec![] } else { parts.to_vec() };
-        let in_parts = |k: usize| parts.iter().any(|part| part.first <= k && k <= part.last);
-        prop_assert_eq!(sweep(&parts), gains.iter().copied().filter(|&(k, _)| in_parts(k)).collect::<Vec<_>>());
+        let gains = Self::check_parts(n, |stretches, gains| {
+            rows.sweep(
+                &self.sorted,
+                |rank| self.weights[rank],
+                rank,
+                stretches,
+                scratch,
+                |k, gain| gains.push((k, gain)),
+            );
+        })?;
         let shift = (rows.unit() * self.level.whole() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
@@ -231,20 +256,25 @@ impl Case {
 
 impl Case {
     /// No cut gains more than the screen says, and all that gain enough are in the stretches that it names.
-    fn check_screen(&self, screen: &mut Screen, weights: &[i64], values: &[usize], dice: &mut Dice) -> TestCaseResult {
+    fn check_screen(
+        &self,
+        screen: &mut Screen,
+        weights: impl screen::Weights,
+        values: &[usize],
+        dice: &mut Dice,
+    ) -> TestCaseResult {
         let n = self.sorted.len();
         if n < 2 {
             return Ok(());
         }
-        let weight = |rank: usize| weights[rank] as f64;
-        screen.describe(self.level, &self.sorted, weight);
+        screen.describe(self.level, &self.sorted, weights);
         let first = 1 + dice.below(n.div_ceil(2).min(n - 1));
         let last = first + dice.below(n - first);
         let order = screen::Order {
             cuts: (first, last),
             same: |a: usize, b: usize| values[a] == values[b],
             rank: |place: usize| self.ranks[place],
-            weight,
+            weights,
         };
         let is_allowed = |k: &usize| (first..=last).contains(k) && values[k - 1] != values[*k];
         let cuts: Vec<usize> = self.cuts().into_iter().filter(is_allowed).collect();
@@ -259,8 +289,9 @@ impl Case {
         order.all(n, &mut stretches);
         has_all(&stretches, &mut cuts.iter().copied())?;
         let whole = self.level.whole() as f64;
+        let ranked: Vec<i64> = (0..n).map(|rank| weights.of(rank) as i64).collect();
         let gains: Vec<f64> =
-            self.naive_gains(self.level, weights, &cuts).iter().map(|&gain| gain as f64 / whole).collect();
+            self.naive_gains(self.level, &ranked, &cuts).iter().map(|&gain| gain as f64 / whole).collect();
         let most = screen.most(&order);
         for &least in &gains {
             prop_assert!(least <= most * (1.0 + 1e-12), "{} > {}", least, most);
@@ -295,6 +326,7 @@ proptest! {
         case.check_median(&mut Bitmap::default())?;
         case.check_quantile(&mut Bitmap::default())?;
         case.check_weighted(&mut weighted::Scratch::default())?;
+        case.check_ones(&mut weighted::Scratch::default())?;
         case.check_heaps()?;
     }
 }
@@ -310,8 +342,8 @@ proptest! {
         // No value twice, some, or hardly any that is not.
         for values in [recipe.n, recipe.n.div_ceil(2), recipe.n.div_ceil(9)] {
             let values: Vec<usize> = (0..recipe.n).map(|place| place * values / recipe.n).collect();
-            case.check_screen(&mut screen, &vec![1; recipe.n], &values, &mut dice)?;
-            case.check_screen(&mut screen, &case.weights, &values, &mut dice)?;
+            case.check_screen(&mut screen, (), &values, &mut dice)?;
+            case.check_screen(&mut screen, &case.weights[..], &values, &mut dice)?;
         }
     }
 
@@ -360,8 +392,8 @@ proptest! {
             let rank = |place: usize| case.ranks[place];
             sweep::sweep(&case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[0] = gain });
             quantile::sweep(case.level, &case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[1] = gain });
-            weighted::Rows::new(case.level, &case.sorted, &case.weights)
-                .sweep(&case.sorted, &case.weights, rank, &[Stretch::new(1, case.sorted.len() - 1)], &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
+            weighted::Rows::<i128>::new(case.level, &case.sorted, |rank| case.weights[rank])
+                .sweep(&case.sorted, |rank| case.weights[rank], rank, &[Stretch::new(1, case.sorted.len() - 1)], &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
             gains.push(at_cut);
             let shuffled: Vec<usize> = dice.shuffle(k).into_iter().map(|i| case.ranks[i]).collect();
             case.ranks[..k].copy_from_slice(&shuffled);
@@ -377,14 +409,21 @@ fn pointers_pass_three_levels_of_groups() {
         let recipe = Recipe { n: 300_000, order, weighing, level: 0.5, step: 1 << 30, offset: 0, seed: 7 };
         let case = recipe.case();
         let cuts = [1, 2, 74_999, 150_000, 225_001, 299_999];
-        let rows = weighted::Rows::new(case.level, &case.sorted, &case.weights);
+        let rows = weighted::Rows::<i128>::new(case.level, &case.sorted, |rank| case.weights[rank]);
         let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
         let all = [Stretch::new(1, case.sorted.len() - 1)];
-        rows.sweep(&case.sorted, &case.weights, rank, &all, &mut weighted::Scratch::default(), |_, gain| {
-            gains.push(gain);
-        });
+        rows.sweep(
+            &case.sorted,
+            |rank| case.weights[rank],
+            rank,
+            &all,
+            &mut weighted::Scratch::default(),
+            |_, gain| {
+                gains.push(gain);
+            },
+        );
         let expected = case.naive_gains(case.level, &case.weights, &cuts);
         assert_eq!(
             cuts.map(|k| gains[k - 1]).to_vec(),
@@ -402,12 +441,19 @@ fn the_weights_grid_leaves_room_for_the_level() {
         let sorted: Vec<i64> = (0..n).map(|rank| if rank < n / 2 { -(1 << 51) } else { 1 << 51 }).collect();
         let weights = vec![(1i64 << weighted::weight_bits(level)) / n; n as usize];
         let mut least = i64::MAX;
-        let rows = weighted::Rows::new(level, &sorted, &weights);
+        let rows = weighted::Rows::<i128>::new(level, &sorted, |rank| weights[rank]);
         let shuttle = |place: usize| if place.is_multiple_of(2) { place / 2 } else { 99 - place / 2 };
         let all = [Stretch::new(1, sorted.len() - 1)];
-        rows.sweep(&sorted, &weights, shuttle, &all, &mut weighted::Scratch::default(), |_, gain| {
-            least = least.min(gain);
-        });
+        rows.sweep(
+            &sorted,
+            |rank| weights[rank],
+            shuttle,
+            &all,
+            &mut weighted::Scratch::default(),
+            |_, gain| {
+                least = least.min(gain);
+            },
+        );
         assert!(least >= 0);
     }
 }

@@ -14,18 +14,29 @@
 //! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but
 //! which rows are left.
 
+use std::ops::{Add, Mul, Sub};
+
 use super::level::Level;
 use super::ranks::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
 use super::screen::Stretch;
 
+/// An integer that is wide enough for products of weights and targets, and of weights and the level's denominator.
+pub trait Wide:
+    Copy + Default + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + From<i64> + Into<i128>
+{
+}
+impl Wide for i128 {}
+/// Of rows whose weight is one.
+impl Wide for i64 {}
+
 /// Σw and Σw·y over some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sums {
+struct Sums<N> {
     weight: i64,
-    moment: i128,
+    moment: N,
 }
 
-impl Sums {
+impl<N: Wide> Sums<N> {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self { weight: self.weight + other.weight, moment: self.moment + other.moment }
@@ -38,19 +49,19 @@ impl Sums {
 }
 
 /// Sums over every 64 ranks, every 64 of those, and so on, down to 64 sums or fewer. None at all for up to 64 ranks.
-type Pyramid = Vec<Vec<Sums>>;
+type Pyramid<N> = Vec<Vec<Sums<N>>>;
 
 /// Buffers of a sweep, reused from one to the next.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct Scratch<N> {
     /// One bit a rank: ones are left.
     words: Vec<u64>,
     /// Sums over the rows on the left.
-    left: Pyramid,
+    left: Pyramid<N>,
 }
 
-impl Scratch {
-    fn reset(&mut self, all: &Pyramid, n: usize) {
+impl<N: Wide> Scratch<N> {
+    fn reset(&mut self, all: &Pyramid<N>, n: usize) {
         self.words.clear();
         self.words.resize(n.div_ceil(64), 0);
         self.left.resize_with(all.len(), Vec::new);
@@ -61,7 +72,7 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn move_left(&mut self, rank: usize, row: Sums) {
+    fn move_left(&mut self, rank: usize, row: Sums<N>) {
         self.words[rank >> 6] |= 1 << (rank & 63);
         let mut index = rank;
         for level in &mut self.left {
@@ -73,32 +84,33 @@ impl Scratch {
 
 /// A node's rows by their targets, and what all its sweeps need to know of them.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct Rows<N> {
     level: Level,
-    all: Pyramid,
+    all: Pyramid<N>,
     /// Where the node's own quantile is.
-    start: Quantile,
+    start: Quantile<N>,
     /// q · loss of the node, without p·S.
     node: i128,
     /// Low bits of q · gain that are dropped so that it fits in 62.
     shift: u32,
 }
 
-impl Rows {
-    /// Describes a node whose targets are `sorted` in ascending order, with their weights.
+impl<N: Wide> Rows<N> {
+    /// Describes a node whose targets are `sorted` in ascending order; `weight(rank)` is that of a row.
     ///
     /// Weights are not negative. On their grids, sum of weights · largest target · denominator of the level stays below 2^125
-    /// ([`weight_bits`]).
-    pub fn new(level: Level, sorted: &[i64], weights: &[i64]) -> Self {
-        let row = |rank: usize| row(sorted, weights, rank);
+    /// ([`weight_bits`]); in 64 bits, sum of weights times either of these below 2^62.
+    pub fn new(level: Level, sorted: &[i64], weight: impl Fn(usize) -> i64) -> Self {
+        let row = |rank: usize| row::<N>(sorted, &weight, rank);
         let total = (0..sorted.len()).map(row).fold(Sums::default(), Sums::plus);
-        let mut start = Quantile { rank: 0, excess: -i128::from(level.below()) * i128::from(total.weight), below: 0 };
-        while start.excess + i128::from(level.whole()) * i128::from(weights[start.rank]) < 0 {
+        let excess = N::default() - N::from(level.below()) * N::from(total.weight);
+        let mut start = Quantile { rank: 0, excess, below: N::default() };
+        while start.must_pass(level, row(start.rank)) {
             start.pass(level, row(start.rank));
             start.rank += 1;
         }
-        let node = start.own(sorted) - i128::from(level.whole()) * start.below;
-        let loss = i128::from(level.below()) * total.moment + node;
+        let node = start.own(sorted) - i128::from(level.whole()) * start.below.into();
+        let loss = i128::from(level.below()) * total.moment.into() + node;
         let mut all = Pyramid::new();
         if sorted.len() > 64 {
             let words = (0..sorted.len()).step_by(64);
@@ -108,11 +120,17 @@ impl Rows {
                     .collect(),
             );
         }
-        while let Some(last) = all.last().filter(|last| last.len() > 64) {
+        while let Some(last) = all.last().filter(|last: &&Vec<_>| last.len() > 64) {
             let above = last.chunks(64).map(|chunk| chunk.iter().copied().fold(Sums::default(), Sums::plus)).collect();
             all.push(above);
         }
         Self { level, all, start, node, shift: (128 - loss.leading_zeros()).saturating_sub(62) }
+    }
+
+    /// The same with gains in units of 2^`bits` / the level's denominator.
+    #[must_use]
+    pub fn in_units_of(self, bits: u32) -> Self {
+        Self { shift: bits, ..self }
     }
 
     /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
@@ -124,20 +142,20 @@ impl Rows {
     /// Calls `visit(k, gain)` for each k of these stretches, which ascend from 1 to below n: what is gained if the first k rows go left, in
     /// units of [`Rows::unit`]. Rows in between cost little.
     ///
-    /// `sorted` and `weights` are those that the node was described with. `rank(place)` is where the row at this place of the
+    /// `sorted` and `weight` are those that the node was described with. `rank(place)` is where the row at this place of the
     /// feature's order stands among them: each of 0 to n − 1 once.
     #[inline(always)]
     pub fn sweep(
         &self,
         sorted: &[i64],
-        weights: &[i64],
+        weight: impl Fn(usize) -> i64,
         rank: impl Fn(usize) -> usize,
         stretches: &[Stretch],
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<N>,
         mut visit: impl FnMut(usize, i64),
     ) {
         scratch.reset(&self.all, sorted.len());
-        let mut walk = Walk { rows: self, sorted, weights, scratch, left: self.start.alone(), right: self.start };
+        let mut walk = Walk { rows: self, sorted, weight, scratch, left: self.start.alone(), right: self.start };
         let mut n_left = 0;
         for &Stretch { first, last, .. } in stretches {
             while n_left < last {
@@ -158,82 +176,83 @@ pub fn weight_bits(level: Level) -> u32 {
 }
 
 #[inline(always)]
-fn row(sorted: &[i64], weights: &[i64], rank: usize) -> Sums {
-    Sums { weight: weights[rank], moment: i128::from(weights[rank]) * i128::from(sorted[rank]) }
+fn row<N: Wide>(sorted: &[i64], weight: impl Fn(usize) -> i64, rank: usize) -> Sums<N> {
+    let weight = weight(rank);
+    Sums { weight, moment: N::from(weight) * N::from(sorted[rank]) }
 }
 
 /// A place among the ranks, on a row of its side or not.
 #[derive(Clone, Copy, Debug)]
-struct Quantile {
+struct Quantile<N> {
     rank: usize,
     /// e above.
-    excess: i128,
+    excess: N,
     /// B above.
-    below: i128,
+    below: N,
 }
 
-impl Quantile {
+impl<N: Wide> Quantile<N> {
     /// The same place with no rows around it.
     fn alone(self) -> Self {
-        Self { rank: self.rank, excess: 0, below: 0 }
+        Self { rank: self.rank, excess: N::default(), below: N::default() }
     }
 
     /// Goes up past these rows.
     #[inline(always)]
-    fn pass(&mut self, level: Level, rows: Sums) {
-        self.excess += i128::from(level.whole()) * i128::from(rows.weight);
-        self.below += rows.moment;
+    fn pass(&mut self, level: Level, rows: Sums<N>) {
+        self.excess = self.excess + N::from(level.whole()) * N::from(rows.weight);
+        self.below = self.below + rows.moment;
     }
 
     /// Goes down past these rows.
     #[inline(always)]
-    fn pass_back(&mut self, level: Level, rows: Sums) {
-        self.excess -= i128::from(level.whole()) * i128::from(rows.weight);
-        self.below -= rows.moment;
+    fn pass_back(&mut self, level: Level, rows: Sums<N>) {
+        self.excess = self.excess - N::from(level.whole()) * N::from(rows.weight);
+        self.below = self.below - rows.moment;
     }
 
     /// True if the place of least loss is above these rows.
     #[inline(always)]
-    fn must_pass(&self, level: Level, rows: Sums) -> bool {
-        self.excess + i128::from(level.whole()) * i128::from(rows.weight) < 0
+    fn must_pass(&self, level: Level, rows: Sums<N>) -> bool {
+        self.excess + N::from(level.whole()) * N::from(rows.weight) < N::default()
     }
 
     /// True if the place of least loss is below these rows.
     #[inline(always)]
-    fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
-        self.excess > i128::from(level.whole()) * i128::from(rows.weight)
+    fn must_pass_back(&self, level: Level, rows: Sums<N>) -> bool {
+        self.excess > N::from(level.whole()) * N::from(rows.weight)
     }
 
     /// The part of q · loss that is this side's own.
     #[inline(always)]
     fn own(&self, sorted: &[i64]) -> i128 {
-        i128::from(sorted[self.rank]) * self.excess
+        i128::from(sorted[self.rank]) * self.excess.into()
     }
 }
 
-struct Walk<'a> {
-    rows: &'a Rows,
+struct Walk<'a, N, W> {
+    rows: &'a Rows<N>,
     sorted: &'a [i64],
-    weights: &'a [i64],
-    scratch: &'a mut Scratch,
-    left: Quantile,
-    right: Quantile,
+    weight: W,
+    scratch: &'a mut Scratch<N>,
+    left: Quantile<N>,
+    right: Quantile<N>,
 }
 
-impl Walk<'_> {
+impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
     /// Moves one row to the left; the quantiles stay where they are.
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
-        let row = row(self.sorted, self.weights, rank);
+        let row = row(self.sorted, &self.weight, rank);
         self.scratch.move_left(rank, row);
-        let share = i128::from(level.below()) * i128::from(row.weight);
-        let added = |quantile: &Quantile| if rank < quantile.rank { row } else { Sums::default() };
+        let share = N::from(level.below()) * N::from(row.weight);
+        let added = |quantile: &Quantile<N>| if rank < quantile.rank { row } else { Sums::default() };
         let (to_left, from_right) = (added(&self.left), added(&self.right));
         self.left.pass(level, to_left);
-        self.left.excess -= share;
+        self.left.excess = self.left.excess - share;
         self.right.pass_back(level, from_right);
-        self.right.excess += share;
+        self.right.excess = self.right.excess + share;
     }
 
     /// Takes the quantiles to where they belong; what is gained with them there.
@@ -241,16 +260,16 @@ impl Walk<'_> {
     fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
-        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
+        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below).into();
         let gain = self.rows.node + below - self.left.own(self.sorted) - self.right.own(self.sorted);
         (gain >> self.rows.shift) as i64
     }
 
     /// Where the loss is least.
     #[inline(always)]
-    fn settled<const SIDE: bool>(&self, quantile: Quantile) -> Quantile {
+    fn settled<const SIDE: bool>(&self, quantile: Quantile<N>) -> Quantile<N> {
         let here = self.here::<SIDE>(quantile.rank);
-        if quantile.excess > 0 {
+        if quantile.excess > N::default() {
             self.lower::<SIDE>(quantile)
         } else if quantile.must_pass(self.rows.level, here) {
             self.higher::<SIDE>(quantile, here)
@@ -261,9 +280,9 @@ impl Walk<'_> {
 
     /// The row at this rank if it is of this side.
     #[inline(always)]
-    fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
+    fn here<const SIDE: bool>(&self, rank: usize) -> Sums<N> {
         let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
-        if is_here { row(self.sorted, self.weights, rank) } else { Sums::default() }
+        if is_here { row(self.sorted, &self.weight, rank) } else { Sums::default() }
     }
 
     #[inline(always)]
@@ -273,14 +292,14 @@ impl Walk<'_> {
 
     /// This side's sums over a group of ranks.
     #[inline(always)]
-    fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums {
+    fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums<N> {
         let left = self.scratch.left[height][index];
         if SIDE == RIGHT { self.rows.all[height][index].minus(left) } else { left }
     }
 
     /// Goes up to the row where the loss is least: row by row to the end of the word, then by groups. There is such a row,
     /// because above the last one `excess` would be (q − p) · W.
-    fn higher<const SIDE: bool>(&self, mut quantile: Quantile, here: Sums) -> Quantile {
+    fn higher<const SIDE: bool>(&self, mut quantile: Quantile<N>, here: Sums<N>) -> Quantile<N> {
         let level = self.rows.level;
         quantile.pass(level, here);
         let mut index = quantile.rank >> 6;
@@ -288,7 +307,7 @@ impl Walk<'_> {
         loop {
             while bits != 0 {
                 let rank = index << 6 | lowest(bits);
-                let row = row(self.sorted, self.weights, rank);
+                let row = row(self.sorted, &self.weight, rank);
                 if !quantile.must_pass(level, row) {
                     return Quantile { rank, ..quantile };
                 }
@@ -301,7 +320,7 @@ impl Walk<'_> {
     }
 
     /// Passes whole words from this one on, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
+    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Quantile<N>, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.all.len() - 1);
         loop {
             if index.is_multiple_of(64) && height < top && index >> 6 < self.rows.all[height + 1].len() {
@@ -325,15 +344,15 @@ impl Walk<'_> {
     }
 
     /// Goes down to the row where the loss is least; there is one, because below the first one `excess` would be −p · W.
-    fn lower<const SIDE: bool>(&self, mut quantile: Quantile) -> Quantile {
+    fn lower<const SIDE: bool>(&self, mut quantile: Quantile<N>) -> Quantile<N> {
         let level = self.rows.level;
         let mut index = quantile.rank >> 6;
         let mut bits = self.word::<SIDE>(index) & bits_below(quantile.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | highest(bits);
-                quantile.pass_back(level, row(self.sorted, self.weights, rank));
-                if quantile.excess <= 0 {
+                quantile.pass_back(level, row(self.sorted, &self.weight, rank));
+                if quantile.excess <= N::default() {
                     return Quantile { rank, ..quantile };
                 }
                 bits &= !(1 << (rank & 63));
@@ -344,7 +363,7 @@ impl Walk<'_> {
     }
 
     /// Passes whole words from this one down, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
+    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Quantile<N>, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.all.len() - 1);
         loop {
             if index % 64 == 63 && height < top {
