@@ -462,12 +462,23 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         let (first, last) = (rows.min_rows, node.rows - rows.min_rows);
         let (all, allowed) = ([Stretch::new(first, last)], first..=last);
         let Scratch { memory, highest, .. } = scratch;
+        let higher = |most: i64, n_left: usize, gain: i64| {
+            if (gain > most) & allowed.contains(&n_left) { gain } else { most }
+        };
         highest.clear();
-        for feature in 0..rows.n_features {
+        if self.level == Level::HALF {
+            // Two features at a time take little longer than one.
+            for feature in (1..rows.n_features).step_by(2) {
+                let mut most = [i64::MIN; 2];
+                sweep::sweep_two(&table.sorted, [rank(feature - 1), rank(feature)], last, |n_left, [a, b]| {
+                    most = [higher(most[0], n_left, a), higher(most[1], n_left, b)];
+                });
+                highest.extend(most);
+            }
+        }
+        for feature in highest.len()..rows.n_features {
             let mut most = i64::MIN;
-            self.each_gain(table, rank(feature), &all, memory, |n_left, gain| {
-                most = if (gain > most) & allowed.contains(&n_left) { gain } else { most };
-            });
+            self.each_gain(table, rank(feature), &all, memory, |n_left, gain| most = higher(most, n_left, gain));
             highest.push(most);
         }
         bounds.clear();

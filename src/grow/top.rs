@@ -168,9 +168,9 @@ pub(super) fn grow<X: Cell, C: Criterion>(
         }
         let (subtrees, open): (Vec<_>, Vec<_>) =
             level.into_iter().partition(|open| fit.criterion.rows(&open.node) <= small);
-        let findings = search_level(fit, &mut columns, &partings, &sides, &ranks, &open, &mut hands);
+        let prospects = search_level(fit, &mut columns, &partings, &sides, &ranks, &open, &mut hands);
         grow_subtrees(fit, &columns, subtrees, depth, &local_ids, &mut workspaces, &mut crown);
-        partings = decide_level(fit, &columns, &open, &findings, &ranks, &mut hands[0]);
+        partings = decide_level(fit, &columns, &open, &prospects, &ranks, &mut hands[0]);
         if C::ORDERED {
             part_targets(fit, &mut columns, &mut spare_targets, &partings, &sides);
         }
@@ -184,9 +184,18 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     Ok(crown.assemble(fit, fit.x.n_columns()))
 }
 
+/// A feature of an open node: what it found, or what it promises until it is scanned.
+struct Prospect {
+    /// The place of the node among the open ones.
+    node: usize,
+    feature: usize,
+    promise: Option<f64>,
+    found: Option<Found>,
+}
+
 /// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
 ///
-/// Where features can promise, none is scanned before the most promising one of its node.
+/// Where features can promise, none is scanned before the one of its node that promises most.
 fn search_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
@@ -195,53 +204,51 @@ fn search_level<X: Cell, C: Criterion>(
     ranks: &Ranks,
     open: &[Open<C>],
     hands: &mut [Hand<C>],
-) -> Vec<Vec<Option<Found>>> {
+) -> Vec<Vec<Prospect>> {
     let incumbents: Vec<Incumbent> = open.iter().map(|_| Incumbent::default()).collect();
     let Columns { columns, has_missing, .. } = columns;
-    let look = |hand: &mut Hand<C>, k: usize, feature: usize, column: &Column<C::Item>, promise: f64| {
-        let (open, incumbent): (&Open<C>, &Incumbent) = (&open[k], &incumbents[k]);
+    let look = |hand: &mut Hand<C>, column: &Column<C::Item>, prospect: &mut Prospect| {
+        let &mut Prospect { node, feature, promise, .. } = prospect;
+        let (open, incumbent) = (&open[node], &incumbents[node]);
         hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-        if fit.team.cancelled() || promise < hand.contest.bar() {
-            return None;
+        if !fit.team.cancelled() && promise.is_none_or(|promise| promise >= hand.contest.bar()) {
+            open.scan(fit, &open.feature(fit, feature, column, has_missing[feature], ranks), hand);
+            prospect.found = hand.contest.found();
+            incumbent.raise(prospect.found.map_or(0.0, |found| found.top));
         }
-        open.scan(fit, &open.feature(fit, feature, column, has_missing[feature], ranks), hand);
-        let found = hand.contest.found()?;
-        incumbent.raise(found.top);
-        Some(found)
     };
-    // Of each feature, for each node: what it found, or what it promises.
-    let mut findings: Vec<Vec<(Option<Found>, Option<f64>)>> = columns.iter().map(|_| Vec::new()).collect();
-    let mut work: Vec<_> = columns.iter_mut().zip(&mut findings).enumerate().collect();
-    fit.team.each(&mut work, hands, |hand, (feature, (column, findings))| {
+    let mut prospects: Vec<Vec<Prospect>> = columns.iter().map(|_| Vec::with_capacity(open.len())).collect();
+    let mut work: Vec<_> = columns.iter_mut().zip(&mut prospects).enumerate().collect();
+    fit.team.each(&mut work, hands, |hand, (feature, (column, prospects))| {
+        let feature = *feature;
         if !partings.is_empty() {
             hand.spare.reserve(column.rows.len());
             for parting in partings {
-                carry_out(parting, *feature, column, &mut hand.spare, sides);
+                carry_out(parting, feature, column, &mut hand.spare, sides);
             }
             std::mem::swap(*column, &mut hand.spare);
         }
-        findings.extend(open.iter().enumerate().map(|(k, open)| {
-            let part = open.feature(fit, *feature, column, has_missing[*feature], ranks);
+        for (node, open) in open.iter().enumerate().take_while(|_| !fit.team.cancelled()) {
+            let part = open.feature(fit, feature, column, has_missing[feature], ranks);
             let promise = promise(fit.criterion, &open.table, &part, fit.rules);
-            let found = if promise.is_none() { look(hand, k, *feature, column, f64::INFINITY) } else { None };
-            (found, promise)
-        }));
+            let mut prospect = Prospect { node, feature, promise, found: None };
+            if promise.is_none() {
+                look(hand, column, &mut prospect);
+            }
+            prospects.push(prospect);
+        }
     });
-    let mut promises: Vec<_> = Vec::new();
-    for k in 0..open.len() {
-        let of_node = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, found[k].1?)));
-        let mut of_node: Vec<(usize, f64)> = of_node.collect();
-        of_node.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        promises.extend(of_node.into_iter().enumerate().map(|(i, (feature, promise))| (i, k, feature, promise, None)));
+    let mut waiting: Vec<&mut Prospect> =
+        prospects.iter_mut().flatten().filter(|prospect| prospect.promise.is_some()).collect();
+    let promised = |prospect: &Prospect| prospect.promise.unwrap_or(0.0).max(f64::MIN_POSITIVE);
+    let mut most = vec![f64::MIN_POSITIVE; open.len()];
+    for prospect in &waiting {
+        most[prospect.node] = most[prospect.node].max(promised(prospect));
     }
-    promises.sort_by_key(|&(place, ..)| place);
-    fit.team.each(&mut promises, hands, |hand, (_, k, feature, promise, found)| {
-        *found = look(hand, *k, *feature, &columns[*feature], *promise);
-    });
-    for (_, k, feature, _, found) in promises {
-        findings[feature][k].0 = found;
-    }
-    findings.into_iter().map(|found| found.into_iter().map(|(found, _)| found).collect()).collect()
+    let share = |prospect: &Prospect| promised(prospect) / most[prospect.node];
+    waiting.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    fit.team.each(&mut waiting, hands, |hand, prospect| look(hand, &columns[prospect.feature], prospect));
+    prospects
 }
 
 /// Partitions a parent's range of one column into the spare column.
@@ -295,13 +302,14 @@ fn decide_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
     open: &[Open<C>],
-    findings: &[Vec<Option<Found>>],
+    prospects: &[Vec<Prospect>],
     ranks: &Ranks,
     hand: &mut Hand<C>,
 ) -> Vec<Parting> {
     let mut partings = Vec::new();
     for (k, open) in open.iter().enumerate() {
-        let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found.get(k)?)?)));
+        let found =
+            prospects.iter().enumerate().filter_map(|(feature, prospects)| Some((feature, prospects.get(k)?.found?)));
         let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
             hand.contest.restart_from(least);
             let (column, has_missing) = (&columns.columns[feature], columns.has_missing[feature]);

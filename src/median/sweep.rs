@@ -34,9 +34,59 @@ pub fn sweep(
         return;
     }
     if n <= 64 {
-        Walk::new(OneWord::default(), sorted, rank(0)).run(rank, last, &mut visit);
+        run(Walk::new(OneWord::default(), sorted, rank), n, last, &mut visit);
     } else {
-        Walk::new(bitmap.reset(n), sorted, rank(0)).run(rank, last, &mut visit);
+        run(Walk::new(bitmap.reset(n), sorted, rank), n, last, &mut visit);
+    }
+}
+
+/// The same for two orders of 2 to 64 rows, side by side: a step waits for the one before it, but not for the other order's.
+#[inline(always)]
+pub fn sweep_two(
+    sorted: &[i64],
+    ranks: [impl Fn(usize) -> usize; 2],
+    last: usize,
+    mut visit: impl FnMut(usize, [i64; 2]),
+) {
+    let [a, b] = ranks.map(|rank| Walk::new(OneWord::default(), sorted, rank));
+    run((a, b), sorted.len(), last, &mut |n_left, (a, b)| visit(n_left, [a, b]));
+}
+
+/// Rows move to the left one by one.
+trait Moves {
+    type Gain;
+
+    /// Moves the row at this place. A side that becomes odd by it has a new median.
+    fn step<const LEFT_IS_ODD: bool, const RIGHT_IS_ODD: bool>(&mut self, place: usize) -> Self::Gain;
+}
+
+impl<A: Moves, B: Moves> Moves for (A, B) {
+    type Gain = (A::Gain, B::Gain);
+
+    #[inline(always)]
+    fn step<const LEFT_IS_ODD: bool, const RIGHT_IS_ODD: bool>(&mut self, place: usize) -> Self::Gain {
+        (self.0.step::<LEFT_IS_ODD, RIGHT_IS_ODD>(place), self.1.step::<LEFT_IS_ODD, RIGHT_IS_ODD>(place))
+    }
+}
+
+#[inline(always)]
+fn run<M: Moves>(mut moves: M, n: usize, last: usize, visit: &mut impl FnMut(usize, M::Gain)) {
+    let last = last.min(n - 1);
+    let mut place = 0;
+    if n.is_multiple_of(2) {
+        visit(1, moves.step::<true, true>(0));
+        place = 1;
+        while place < last {
+            visit(place + 1, moves.step::<false, false>(place));
+            visit(place + 2, moves.step::<true, true>(place + 1));
+            place += 2;
+        }
+    } else {
+        while place < last {
+            visit(place + 1, moves.step::<true, false>(place));
+            visit(place + 2, moves.step::<false, true>(place + 1));
+            place += 2;
+        }
     }
 }
 
@@ -61,55 +111,39 @@ impl Median {
     }
 }
 
-struct Walk<'a, R> {
+struct Walk<'a, R, F> {
     ranks: R,
     sorted: &'a [i64],
+    rank: F,
     left: Median,
     right: Median,
     gain: i64,
 }
 
-impl<'a, R: Ranks> Walk<'a, R> {
+impl<'a, R: Ranks, F: Fn(usize) -> usize> Walk<'a, R, F> {
     /// Nobody is left yet.
     #[inline(always)]
-    fn new(ranks: R, sorted: &'a [i64], first: usize) -> Self {
+    fn new(ranks: R, sorted: &'a [i64], rank: F) -> Self {
         // For an even number of rows, the lower median is that of the rows and one more below them all, which goes first.
-        let middle = (sorted.len() - 1) / 2;
+        let (first, middle) = (rank(0), (sorted.len() - 1) / 2);
         Self {
             ranks,
             sorted,
+            rank,
             // The median of the first row and of a pair, one below it and one above, of which that below has come.
             left: Median { rank: first, target: sorted[first], first: -1 },
             right: Median { rank: middle, target: sorted[middle], first: -1 },
             gain: 0,
         }
     }
+}
+
+impl<R: Ranks, F: Fn(usize) -> usize> Moves for Walk<'_, R, F> {
+    type Gain = i64;
 
     #[inline(always)]
-    fn run(mut self, rank: impl Fn(usize) -> usize, last: usize, visit: &mut impl FnMut(usize, i64)) {
-        let n = self.sorted.len();
-        let last = last.min(n - 1);
-        let mut place = 0;
-        if n.is_multiple_of(2) {
-            visit(1, self.step::<true, true>(rank(0)));
-            place = 1;
-            while place < last {
-                visit(place + 1, self.step::<false, false>(rank(place)));
-                visit(place + 2, self.step::<true, true>(rank(place + 1)));
-                place += 2;
-            }
-        } else {
-            while place < last {
-                visit(place + 1, self.step::<true, false>(rank(place)));
-                visit(place + 2, self.step::<false, true>(rank(place + 1)));
-                place += 2;
-            }
-        }
-    }
-
-    /// Moves one row to the left. A side that becomes odd by it has a new median.
-    #[inline(always)]
-    fn step<const LEFT_IS_ODD: bool, const RIGHT_IS_ODD: bool>(&mut self, rank: usize) -> i64 {
+    fn step<const LEFT_IS_ODD: bool, const RIGHT_IS_ODD: bool>(&mut self, place: usize) -> i64 {
+        let rank = (self.rank)(place);
         let target = self.sorted[rank];
         self.ranks.move_left(rank);
         if LEFT_IS_ODD {

@@ -187,8 +187,19 @@ impl Case {
     fn check_median(&self, bitmap: &mut Bitmap) -> TestCaseResult {
         let (cuts, mut gains) = (self.cuts(), Vec::new());
         sweep::sweep(&self.sorted, |place| self.ranks[place], usize::MAX, bitmap, |k, gain| gains.push((k, gain)));
-        let ones = vec![1; self.sorted.len()];
-        self.check(&cuts, &gains, &self.naive_gains(Level::HALF, &ones, &cuts), 0)
+        let n = self.sorted.len();
+        self.check(&cuts, &gains, &self.naive_gains(Level::HALF, &vec![1; n], &cuts), 0)?;
+        if (2..=64).contains(&n) {
+            // Side by side with the same order from behind, in which n − k rows are left where k were.
+            let mut both = Vec::new();
+            let ranks =
+                [false, true].map(|turned| move |place: usize| self.ranks[if turned { n - 1 - place } else { place }]);
+            sweep::sweep_two(&self.sorted, ranks, n - 1, |k, gains| both.push((k, gains)));
+            for (k, [gain, turned]) in both.into_iter().filter(|(k, _)| *k < n) {
+                prop_assert_eq!((gain, turned), (gains[k - 1].1, gains[n - k - 1].1));
+            }
+        }
+        Ok(())
     }
 
     fn check_quantile(&self, bitmap: &mut Bitmap) -> TestCaseResult {
