@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "benchmarks"
 SCRATCH = ROOT / "target" / "compare"
 
-FITS = Rounds(repeat=5, slow_repeat=3, slow_seconds=3.0, once_seconds=12.0)
+FITS = Rounds(repeat=15, slow_repeat=5, slow_seconds=1.0, once_seconds=12.0)
 PREDICTIONS = Rounds(repeat=15, slow_repeat=5, slow_seconds=0.5, once_seconds=12.0)
 QUICK_FITS = Rounds(repeat=3, slow_repeat=2, slow_seconds=0.5, once_seconds=1.5)
 QUICK_PREDICTIONS = Rounds(repeat=5, slow_repeat=2, slow_seconds=0.3, once_seconds=2.0)

@@ -68,7 +68,7 @@ impl<T: Sample<f64>> Quantile<T> {
         let last = stretches.last().map_or(0, |stretch| stretch.last);
         match (self.method, rows) {
             (MedianMethod::TwoHeaps, _) => {
-                let weight = |rank: usize| if T::WEIGHTED { weights[rank] } else { 1 };
+                let weight = |rank: usize| Units::<T>::new(weights).units(rank);
                 // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
                 let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
@@ -139,10 +139,7 @@ impl<T: Sample<f64>> Quantile<T> {
         bounds: &mut Vec<f64>,
     ) -> Outlook {
         let n_rows = table.sorted.len();
-        let rank = |feature: usize| {
-            let order = rows.orders.of(feature);
-            move |place: usize| rows.steps[order[place] as usize] as usize
-        };
+        let rank = |feature: usize| Self::ranks(rows, feature);
         let (first, last) = (rows.min_rows, n_rows - rows.min_rows);
         let gains = &mut scratch.floats;
         gains.clear();
@@ -170,6 +167,13 @@ impl<T: Sample<f64>> Quantile<T> {
             }
         }
         winner.map_or(Outlook::Bounded, |(feature, n_left, _)| Outlook::Clear { feature, n_left })
+    }
+
+    /// The ranks of a small node's rows in the order of a feature.
+    #[inline(always)]
+    fn ranks<'a>(rows: &'a SmallNode<'_, Self>, feature: usize) -> impl Fn(usize) -> usize + 'a {
+        let order = rows.orders.of(feature);
+        move |place| rows.steps[order[place] as usize] as usize
     }
 
     /// An order of the node's rows as its screen sees it.
@@ -449,10 +453,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         scratch: &mut Scratch,
         bounds: &mut Vec<f64>,
     ) -> Outlook {
-        let rank = |feature: usize| {
-            let order = rows.orders.of(feature);
-            move |place: usize| rows.steps[order[place] as usize] as usize
-        };
+        let rank = |feature: usize| Self::ranks(rows, feature);
         if table.is_screened || self.method == MedianMethod::TwoHeaps {
             return Outlook::Unknown;
         }

@@ -2,7 +2,8 @@
 //!
 //! For trees: what every cut of a node gains, from the rows' ranks among the node's targets. [`sweep`](sweep::sweep) without weights,
 //! [`quantile`] for other levels than the median, [`weighted`] for both with weights; [`heap_sweep`] does the same with two
-//! heaps, as their oracle; [`Center`] is what a leaf predicts.
+//! heaps, as their oracle; [`screen`] tells which cuts could win at all, [`few`] what those of a few rows gain nearly; [`Center`] is what a leaf
+//! predicts.
 //!
 //! For everybody: [`RunningMedian`], where values come and go, and [`running_median`] of every prefix of a sequence.
 

@@ -37,7 +37,7 @@ const PAIRS: usize = 8;
 const IN_CACHE: usize = 256;
 
 /// Below this many rows, single precision does for sums that it rounds.
-const FEW: usize = 4_096;
+const SINGLE_ROWS: usize = 4_096;
 
 /// The screen of a node, in single precision where that does.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl Screen {
     pub fn describe<W: Weights>(&mut self, level: Level, sorted: &[i64], weights: W) {
         let n_rows = sorted.len();
         let total = if W::DIFFER { (0..n_rows).map(|rank| weights.of(rank)).sum() } else { n_rows as f64 };
-        self.is_single = n_rows < FEW || level.whole() as f64 * total <= Singles::EXACT;
+        self.is_single = n_rows < SINGLE_ROWS || level.whole() as f64 * total <= Singles::EXACT;
         if self.is_single {
             self.single.describe(level, sorted, weights, total);
         } else {
@@ -64,22 +64,22 @@ impl Screen {
     #[inline(always)]
     pub fn most(&self, order: &Order<impl Same, impl Rank, impl Weights>) -> f64 {
         let mut most = 0.0;
-        self.look(order, |_, bound| most = if bound > most { bound } else { most });
+        self.look(order, |stretch| most = if stretch.bound > most { stretch.bound } else { most });
         most
     }
 
     /// Appends the stretches of this order that have all the cuts that could gain so much.
     #[inline(always)]
     pub fn live(&self, gain: f64, order: &Order<impl Same, impl Rank, impl Weights>, stretches: &mut Vec<Stretch>) {
-        self.look(order, |(first, last), bound| {
-            if bound >= gain {
-                stretches.push(Stretch { first, last, bound });
+        self.look(order, |stretch| {
+            if stretch.bound >= gain {
+                stretches.push(stretch);
             }
         });
     }
 
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, visit: impl FnMut((usize, usize), f64)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, visit: impl FnMut(Stretch)) {
         if self.is_single {
             self.single.look(order, visit);
         } else {
@@ -275,10 +275,9 @@ impl<L: Lanes> Classes<L> {
         self.weighted.get(rank).copied().unwrap_or_else(|| L::splat(order.weights.of(rank)).times(step()))
     }
 
-    /// Calls `visit(stretch, bound)` for stretches that have all cuts: the first and the last of each, and the most that one of them can
-    /// gain.
+    /// Calls `visit` for stretches that have all cuts.
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, mut visit: impl FnMut((usize, usize), f64)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, mut visit: impl FnMut(Stretch)) {
         let n_rows = self.of.len();
         let (first, last) = order.cuts;
         let neighbours = if n_rows < MANY { NEIGHBOURS.0 } else { NEIGHBOURS.1 };
@@ -304,7 +303,7 @@ impl<L: Lanes> Classes<L> {
             }
             let gain = if half == 0 { self.gain(slopes) } else { self.gain_nearby(slopes, self.reach * half as f64) };
             let bound = gain * self.unit + self.slack;
-            visit((start, (middle + half).min(last)), bound);
+            visit(Stretch { first: start, last: (middle + half).min(last), bound });
             start = middle + half + 1;
         }
     }
