@@ -12,7 +12,7 @@
 //! weights and the order.
 //!
 //! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but
-//! which rows are left.
+//! which rows are left. Rows without weights, which need 64 bits, come here where few of their cuts count: what lies between is passed over.
 
 use std::ops::{Add, Mul, Sub};
 
