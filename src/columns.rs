@@ -9,6 +9,7 @@ use std::ops::Range;
 ///
 /// Invariant: within the range of a node, `rows` holds just the rows of that node, sorted by the feature's value and,
 /// among equal values, in ascending row order.
+#[derive(Default)]
 pub(crate) struct Column<T> {
     pub rows: Vec<u32>,
     pub items: Vec<T>,

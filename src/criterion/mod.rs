@@ -32,9 +32,8 @@ pub(crate) trait Criterion: Sync {
     type Scratch: Default + Send;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
-    /// Whether the loss is a squared error of unweighted numbers.
-    const IS_SQUARED_ERROR: bool = false;
-
+    /// The loss by which the smallest nodes are grown, if there is a kernel for it.
+    const TINY: Option<TinyLoss> = None;
     /// Whether what counts of a row is its rank among the node's targets. Then a column of rows in the order of their targets is kept up.
     const ORDERED: bool = false;
 
@@ -103,9 +102,15 @@ pub(crate) trait Criterion: Sync {
         false
     }
 
-    /// Appends what a node of this mean and variance predicts and returns its impurity; for squared errors.
-    fn write_summary(&self, _rows: usize, _mean: f64, _variance: f64, _values: &mut Vec<f64>) -> f64 {
-        unreachable!("only squared errors are told by mean and variance")
+    /// Whether the kernel for the smallest nodes may be used.
+    fn is_tiny_loss(&self) -> bool {
+        true
+    }
+
+    /// Appends what a node predicts whose mean and variance these are, or median and mean absolute deviation, and returns its impurity;
+    /// for the losses of [`Criterion::TINY`].
+    fn write_summary(&self, _rows: usize, _center: f64, _loss: f64, _values: &mut Vec<f64>) -> f64 {
+        unreachable!("this loss has no kernel for the smallest nodes")
     }
 
     /// Writes for each feature an upper bound on its gains, missing values left aside, where that costs less than sweeping them all.
@@ -125,6 +130,13 @@ pub(crate) trait Criterion: Sync {
 
     /// A gain of this node in units of the loss, summed over rows.
     fn loss_decrease(&self, node: &Self::Node, gain: f64) -> f64;
+}
+
+/// Losses of unweighted numbers with a kernel for the smallest nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TinyLoss {
+    SquaredError,
+    AbsoluteError,
 }
 
 /// What of some numbers a leaf predicts.

@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode};
+use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode, TinyLoss};
 use crate::median::few::{FEW_ROWS, Few};
 use crate::median::screen::{Order, Screen, Stretch, Weights};
 use crate::median::{Bitmap, Center, Level, heap_sweep, quantile, sweep, weighted};
@@ -292,6 +292,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     type Scratch = Scratch;
     const WEIGHTED: bool = T::WEIGHTED;
     const ORDERED: bool = true;
+    const TINY: Option<TinyLoss> = if T::WEIGHTED { None } else { Some(TinyLoss::AbsoluteError) };
 
     fn describe(&self, tickets: &[u32]) -> Node {
         let y = |place: usize| self.targets[tickets[place] as usize].y();
@@ -502,6 +503,15 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     fn sample(&self, ticket: u32) -> (f64, f64) {
         let target = self.targets[ticket as usize];
         (target.y(), target.weight())
+    }
+
+    fn is_tiny_loss(&self) -> bool {
+        self.level == Level::HALF && self.method != MedianMethod::TwoHeaps
+    }
+
+    fn write_summary(&self, _: usize, median: f64, absolute_error: f64, values: &mut Vec<f64>) -> f64 {
+        values.push(median);
+        absolute_error * self.factor() / 2.0
     }
 
     fn location(&self) -> Location {

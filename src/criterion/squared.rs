@@ -17,7 +17,7 @@ mod sweep;
 
 use self::sweep::{LARGE, Screen, Sweep};
 use super::fixed_point::Grid;
-use super::{Criterion, Cuts, Outlook, Sample, SmallNode, Weighted};
+use super::{Criterion, Cuts, Outlook, Sample, SmallNode, TinyLoss, Weighted};
 use crate::split::Contest;
 use crate::steps::Steps;
 
@@ -271,7 +271,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     type Table = ();
     type Scratch = Scratch;
     const WEIGHTED: bool = T::WEIGHTED;
-    const IS_SQUARED_ERROR: bool = !T::WEIGHTED;
+    const TINY: Option<TinyLoss> = if T::WEIGHTED { None } else { Some(TinyLoss::SquaredError) };
 
     fn describe(&self, items: &[T]) -> Node {
         match items {

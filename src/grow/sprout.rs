@@ -30,8 +30,8 @@ impl Sprout {
     }
 
     /// Appends a leaf of unweighted rows and returns its number.
-    pub fn push_summary<C: Criterion>(&mut self, criterion: &C, rows: usize, mean: f64, variance: f64) -> usize {
-        let impurity = criterion.write_summary(rows, mean, variance, &mut self.statistics.values);
+    pub fn push_summary<C: Criterion>(&mut self, criterion: &C, rows: usize, center: f64, loss: f64) -> usize {
+        let impurity = criterion.write_summary(rows, center, loss, &mut self.statistics.values);
         self.statistics.impurity.push(impurity);
         self.statistics.rows.push(rows as u32);
         self.nodes.push(Node::leaf());

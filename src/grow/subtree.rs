@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Fit;
 use super::sprout::Sprout;
-use super::tiny::{Cells, Plot, Tiny};
+use super::tiny::{Cells, Deviations, Plot, Squares, Tiny};
 use crate::columns::Columns;
-use crate::criterion::{Criterion, Outlook, SmallNode};
+use crate::criterion::{Criterion, Outlook, SmallNode, TinyLoss};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -52,7 +52,8 @@ pub(super) struct Workspace<X, C: Criterion> {
     /// Of the node that is being searched.
     table: C::Table,
     search: Search,
-    tiny: Tiny,
+    tiny_squares: Tiny<Squares>,
+    tiny_deviations: Tiny<Deviations>,
     /// Targets of a child.
     child: Vec<C::Item>,
     /// Right part of a column that is being partitioned.
@@ -92,7 +93,8 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             sweep: C::Scratch::default(),
             table: C::Table::default(),
             search: Search { bounds: Vec::new(), findings: Vec::new(), contest: Tournament::new() },
-            tiny: Tiny::new(rules.min_rows_leaf),
+            tiny_squares: Tiny::new(rules.min_rows_leaf),
+            tiny_deviations: Tiny::new(rules.min_rows_leaf),
             child: Vec::new(),
             right: Vec::new(),
         }
@@ -270,11 +272,16 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let len = fit.criterion.rows(&task.node);
         let orders = Orders { columns: &self.buffers[task.buffer], n_rows: self.n_rows, start: task.start, len };
         let plot = Plot { fit, cells: Cells { cells: &self.cells, n_rows: self.n_rows }, orders };
-        let is_tiny = !fit.is_leaf(&task.node, task.depth) && plot.is_tiny(&columns.has_missing);
-        if is_tiny {
-            self.tiny.grow(&plot, &self.items, task.depth, task.right_of.map(|id| id as u32), sprout);
+        if fit.is_leaf(&task.node, task.depth) || !plot.is_tiny(&columns.has_missing) {
+            return false;
         }
-        is_tiny
+        let (items, right_of) = (&self.items, task.right_of.map(|id| id as u32));
+        match C::TINY {
+            Some(TinyLoss::SquaredError) => self.tiny_squares.grow(&plot, items, task.depth, right_of, sprout),
+            Some(TinyLoss::AbsoluteError) => self.tiny_deviations.grow(&plot, items, task.depth, right_of, sprout),
+            None => return false,
+        }
+        true
     }
 
     /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.

@@ -24,6 +24,8 @@ use crate::tree::Tree;
 struct Open<C: Criterion> {
     id: usize,
     start: usize,
+    /// Which child it is, and what is noted of its rows.
+    is_left: bool,
     node: C::Node,
     table: C::Table,
 }
@@ -81,7 +83,18 @@ impl<C: Criterion> Open<C> {
 struct Parting {
     id: usize,
     start: usize,
+    /// What is noted of its rows until those of one child are marked.
+    was_left: bool,
     division: Division,
+}
+
+impl Parting {
+    /// Notes on which side the rows of a child are. Those that stay on their parent's side are noted already.
+    fn mark(&self, sides: &Sides, rows: [&[u32]; 2], is_left: bool) {
+        if is_left != self.was_left {
+            rows.into_iter().flatten().for_each(|&row| sides.set(row, is_left));
+        }
+    }
 }
 
 /// Which side of its parent's division each row is on.
@@ -155,7 +168,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(
 
     let mut table = C::Table::default();
     fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
-    let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, node: root, table }];
+    let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, is_left: false, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
     for depth in 0.. {
         level.retain(|open| {
@@ -221,22 +234,29 @@ fn search_level<X: Cell, C: Criterion>(
     let mut work: Vec<_> = columns.iter_mut().zip(&mut prospects).enumerate().collect();
     fit.team.each(&mut work, hands, |hand, (feature, (column, prospects))| {
         let feature = *feature;
-        if !partings.is_empty() {
-            hand.spare.reserve(column.rows.len());
-            for parting in partings {
-                carry_out(parting, feature, column, &mut hand.spare, sides);
+        let mut open = open.iter().enumerate().peekable();
+        let mut look_until = |hand: &mut Hand<C>, column: &Column<C::Item>, end: usize| {
+            while let Some((node, open)) = open.next_if(|(_, open)| open.start < end && !fit.team.cancelled()) {
+                let part = open.feature(fit, feature, column, has_missing[feature], ranks);
+                let promise = promise(fit.criterion, &open.table, &part, fit.rules);
+                let mut prospect = Prospect { node, feature, promise, found: None };
+                if promise.is_none() {
+                    look(hand, column, &mut prospect);
+                }
+                prospects.push(prospect);
             }
-            std::mem::swap(*column, &mut hand.spare);
+        };
+        if partings.is_empty() {
+            return look_until(hand, column, column.rows.len());
         }
-        for (node, open) in open.iter().enumerate().take_while(|_| !fit.team.cancelled()) {
-            let part = open.feature(fit, feature, column, has_missing[feature], ranks);
-            let promise = promise(fit.criterion, &open.table, &part, fit.rules);
-            let mut prospect = Prospect { node, feature, promise, found: None };
-            if promise.is_none() {
-                look(hand, column, &mut prospect);
-            }
-            prospects.push(prospect);
+        // Children are looked at as soon as they stand: they may still be in the cache.
+        let mut spare = std::mem::take(&mut hand.spare);
+        spare.reserve(column.rows.len());
+        for parting in partings {
+            carry_out(parting, feature, column, &mut spare, sides);
+            look_until(hand, &spare, parting.start + parting.division.len);
         }
+        hand.spare = std::mem::replace(*column, spare);
     });
     let mut waiting: Vec<&mut Prospect> =
         prospects.iter_mut().flatten().filter(|prospect| prospect.promise.is_some()).collect();
@@ -316,7 +336,7 @@ fn decide_level<X: Cell, C: Criterion>(
             open.scan(fit, &open.feature(fit, feature, column, has_missing, ranks), hand);
             hand.contest.found().map(|found| found.cut)
         });
-        let &Open { id, start, ref node, .. } = open;
+        let &Open { id, start, is_left: was_left, ref node, .. } = open;
         if let Some(split) = split
             && fit.is_worthwhile(node, &split)
         {
@@ -324,7 +344,7 @@ fn decide_level<X: Cell, C: Criterion>(
             let rows = &columns.columns[split.feature].rows[start..start + len];
             let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
             let division = Division::new(&split, len, columns.has_missing[split.feature], value);
-            partings.push(Parting { id, start, division });
+            partings.push(Parting { id, start, was_left, division });
         } else {
             fit.team.settle(fit.criterion.rows(node));
         }
@@ -356,8 +376,8 @@ fn part_targets<X: Cell, C: Criterion>(
         let Parting { start, division, .. } = parting;
         let range = *start..start + division.len;
         let winner = &columns[division.feature].rows[range.clone()];
-        for (parts, is_left) in division.sides(winner).into_iter().zip([true, false]) {
-            parts.into_iter().flatten().for_each(|&row| sides.set(row, is_left));
+        for (rows, is_left) in division.sides(winner).into_iter().zip([true, false]) {
+            parting.mark(sides, rows, is_left);
         }
         partition(targets.range(range), |row| sides.get(row), division.n_left(), rows, items);
     });
@@ -380,7 +400,8 @@ fn divide<X: Cell, C: Criterion>(
         &mut children,
         &mut vec![Vec::new(); fit.team.threads()],
         |buffer, (parting, is_left, node, table)| {
-            let Parting { start, division, .. } = &partings[*parting];
+            let parting = &partings[*parting];
+            let Parting { start, division, .. } = parting;
             if C::ORDERED {
                 let (from, to) = if *is_left { (0, division.n_left()) } else { (division.n_left(), division.len) };
                 let items = &columns.targets.items[start + from..start + to];
@@ -397,7 +418,7 @@ fn divide<X: Cell, C: Criterion>(
             } else {
                 (&stretch.items[division.right()], right)
             };
-            rows.into_iter().flatten().for_each(|&row| sides.set(row, *is_left));
+            parting.mark(sides, rows, *is_left);
             *node = Some(fit.criterion.describe(items));
         },
     );
@@ -405,14 +426,15 @@ fn divide<X: Cell, C: Criterion>(
     let mut level = Vec::with_capacity(children.len());
     let mut children =
         children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
-    for Parting { id, start, division } in partings {
+    for Parting { id, start, division, .. } in partings {
         let (left, left_table) = children.next().expect("a left child");
         let (right, right_table) = children.next().expect("a right child");
         let test = fit.test(division, &left, &right);
         let ids = [crown.push(fit.criterion, &left), crown.push(fit.criterion, &right)];
         crown.settle(*id, Fate::Inner(test, ids));
-        level.push(Open { id: ids[0], start: *start, node: left, table: left_table });
-        level.push(Open { id: ids[1], start: start + division.n_left(), node: right, table: right_table });
+        level.push(Open { id: ids[0], start: *start, is_left: true, node: left, table: left_table });
+        let middle = start + division.n_left();
+        level.push(Open { id: ids[1], start: middle, is_left: false, node: right, table: right_table });
     }
     level
 }

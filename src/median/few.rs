@@ -33,17 +33,12 @@ pub struct Few {
 impl Few {
     /// Describes a node with these targets, in ascending order, and their weights.
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
-        let (below, whole) = (level.below() as f64, level.whole() as f64);
         if self.level.replace(level) != Some(level) {
-            let step = |rank: usize, gap: usize| if rank <= gap { below - whole } else { below };
+            let step = |rank: usize, gap: usize| level.slope(rank <= gap);
             self.upward = std::array::from_fn(|rank| Singles::new(std::array::from_fn(|gap| step(rank, gap))));
         }
         let total = weights.iter().map(|&weight| weight as f64).sum::<f64>();
-        let (mut quantile, mut passed) = (0, weights[0] as f64);
-        while quantile + 1 < sorted.len() && whole * passed <= below * total {
-            quantile += 1;
-            passed += weights[quantile] as f64;
-        }
+        let quantile = level.rank(sorted.len(), total, |rank| weights[rank] as f64);
         let mut widths = [0.0; LANES];
         for (width, pair) in widths.iter_mut().zip(sorted.windows(2)) {
             *width = (pair[1] - pair[0]) as f64;
@@ -56,7 +51,7 @@ impl Few {
             self.steps[rank] = Singles::splat(weight as f64).times(self.upward[rank]).times(signs);
             self.node = self.node.plus(self.steps[rank]);
         }
-        let range = (sorted[sorted.len() - 1] - sorted[0]) as f64;
+        let (range, whole) = ((sorted[sorted.len() - 1] - sorted[0]) as f64, level.whole() as f64);
         self.slack = (ROUNDING * whole * total * range) as f32;
         self.unit = 1.0 / whole;
     }
@@ -70,7 +65,7 @@ impl Few {
         let mut slopes = Singles::default();
         gains.extend((0..last).map(|place| {
             slopes = slopes.plus(self.steps[rank(place)]);
-            widths.times(slopes.positive().plus(node.minus(slopes).positive())).sum() as f32
+            widths.dot(slopes.positive().plus(node.minus(slopes).positive())) as f32
         }));
     }
 

@@ -1,4 +1,4 @@
-//! Sixteen numbers that are added, multiplied and compared together.
+//! Sixteen numbers that are added, multiplied and compared together: integers where they are small, or floats.
 //!
 //! Plain arrays say what is meant. The compiler does not make vectors of them where they go around a loop in registers, so on x86-64 they
 //! are spelled out; every such processor has them. Both give the same sums, operation by operation.
@@ -10,6 +10,8 @@ pub(super) const LANES: usize = 16;
 pub trait Lanes: Copy + Default + Send + Sync {
     /// Integers up to this size are exact.
     const EXACT: f64;
+    /// Room for the rounding of a sum of products, as a part of it.
+    const ROUNDING: f64;
 
     fn new(numbers: [f64; LANES]) -> Self;
     fn splat(number: f64) -> Self;
@@ -22,15 +24,16 @@ pub trait Lanes: Copy + Default + Send + Sync {
     /// Zero where it is not.
     #[must_use]
     fn positive(self) -> Self;
-    /// The sum of all.
-    fn sum(self) -> f64;
+    /// The sum of all products; of integers, below 2^31.
+    fn dot(self, other: Self) -> f64;
 }
 
 /// The obvious way.
 macro_rules! arrays {
-    ($number:ty) => {
+    ($number:ty, $product:ty, $exact:expr, $rounding:expr) => {
         impl Lanes for [$number; LANES] {
-            const EXACT: f64 = 2.0 / <$number>::EPSILON as f64;
+            const EXACT: f64 = $exact;
+            const ROUNDING: f64 = $rounding;
 
             fn new(numbers: [f64; LANES]) -> Self {
                 numbers.map(|number| number as $number)
@@ -53,12 +56,13 @@ macro_rules! arrays {
             }
 
             fn positive(self) -> Self {
-                self.map(|number| if number > 0.0 { number } else { 0.0 })
+                self.map(|number| if number > Default::default() { number } else { Default::default() })
             }
 
-            fn sum(self) -> f64 {
+            fn dot(self, other: Self) -> f64 {
+                let mut sums: [$product; LANES] =
+                    std::array::from_fn(|i| <$product>::from(self[i]) * <$product>::from(other[i]));
                 // In the vectors' order: halves, quarters and so on.
-                let mut sums = self;
                 for half in [8, 4, 2, 1] {
                     for i in 0..half {
                         sums[i] += sums[i + half];
@@ -69,18 +73,67 @@ macro_rules! arrays {
         }
     };
 }
-arrays!(f32);
-arrays!(f64);
+arrays!(i16, i32, i16::MAX as f64, 0.0);
+arrays!(f32, f32, 2.0 / f32::EPSILON as f64, 32.0 * f32::EPSILON as f64);
+arrays!(f64, f64, 2.0 / f64::EPSILON, 32.0 * f64::EPSILON);
+
+/// Sixteen counts of up to 255.
+pub trait Counts: Copy {
+    /// Integers that go with them.
+    type Shorts: Copy;
+
+    fn new(counts: &[u8; LANES]) -> Self;
+    fn integers(integers: &[i16; LANES]) -> Self::Shorts;
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    #[must_use]
+    fn minus(self, other: Self) -> Self;
+    /// The smaller of each two.
+    #[must_use]
+    fn least(self, other: Self) -> Self;
+    /// For each of the four, the sum of its products with the integers.
+    fn dots(counts: [Self; 4], integers: Self::Shorts) -> [i32; 4];
+}
+
+impl Counts for [u8; LANES] {
+    type Shorts = [i16; LANES];
+
+    fn new(counts: &[u8; LANES]) -> Self {
+        *counts
+    }
+
+    fn integers(integers: &[i16; LANES]) -> [i16; LANES] {
+        *integers
+    }
+
+    fn plus(self, other: Self) -> Self {
+        std::array::from_fn(|i| self[i].wrapping_add(other[i]))
+    }
+
+    fn minus(self, other: Self) -> Self {
+        std::array::from_fn(|i| self[i].wrapping_sub(other[i]))
+    }
+
+    fn least(self, other: Self) -> Self {
+        std::array::from_fn(|i| self[i].min(other[i]))
+    }
+
+    fn dots(counts: [Self; 4], integers: [i16; LANES]) -> [i32; 4] {
+        counts.map(|counts| counts.iter().zip(integers).map(|(&a, b)| i32::from(a) * i32::from(b)).sum())
+    }
+}
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable::{Doubles, Singles};
+pub use portable::{Bytes, Doubles, Shorts, Singles};
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::{Doubles, Singles};
+pub use x86_64::{Bytes, Doubles, Shorts, Singles};
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable {
     use super::LANES;
 
+    pub type Bytes = [u8; LANES];
+    pub type Shorts = [i16; LANES];
     pub type Singles = [f32; LANES];
     pub type Doubles = [f64; LANES];
 }
@@ -88,16 +141,78 @@ mod portable {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m128, __m128d, _mm_add_pd, _mm_add_ps, _mm_add_sd, _mm_add_ss, _mm_cvtsd_f64, _mm_cvtss_f32, _mm_max_pd,
-        _mm_max_ps, _mm_movehl_ps, _mm_mul_pd, _mm_mul_ps, _mm_set_pd, _mm_set_ps, _mm_set1_pd, _mm_set1_ps,
-        _mm_shuffle_ps, _mm_sub_pd, _mm_sub_ps, _mm_unpackhi_pd,
+        __m128, __m128d, __m128i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_add_pd, _mm_add_ps, _mm_add_sd,
+        _mm_add_ss, _mm_cvtsd_f64, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128, _mm_madd_epi16, _mm_max_epi16,
+        _mm_max_pd, _mm_max_ps, _mm_min_epu8, _mm_movehl_ps, _mm_mul_pd, _mm_mul_ps, _mm_mullo_epi16, _mm_set_epi16,
+        _mm_set_pd, _mm_set_ps, _mm_set1_epi16, _mm_set1_pd, _mm_set1_ps, _mm_setzero_si128, _mm_shuffle_epi32,
+        _mm_shuffle_ps, _mm_storeu_si128, _mm_sub_epi8, _mm_sub_epi16, _mm_sub_pd, _mm_sub_ps, _mm_unpackhi_epi8,
+        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpackhi_pd, _mm_unpacklo_epi8, _mm_unpacklo_epi32,
+        _mm_unpacklo_epi64,
     };
 
-    use super::{LANES, Lanes};
+    use super::{Counts, LANES, Lanes};
+
+    #[derive(Clone, Copy, Debug)]
+    pub struct Bytes(__m128i);
+
+    impl Counts for Bytes {
+        type Shorts = Shorts;
+
+        #[inline(always)]
+        fn new(counts: &[u8; LANES]) -> Self {
+            // SAFETY: every x86-64 processor has these instructions, here and below; there are 16 bytes to be read.
+            Self(unsafe { _mm_loadu_si128(counts.as_ptr().cast()) })
+        }
+
+        #[inline(always)]
+        fn integers(integers: &[i16; LANES]) -> Shorts {
+            let (halves, _) = integers.as_chunks::<8>();
+            // SAFETY: as above.
+            Shorts([0, 1].map(|i| unsafe { _mm_loadu_si128(halves[i].as_ptr().cast()) }))
+        }
+
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: as above.
+            Self(unsafe { _mm_add_epi8(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn minus(self, other: Self) -> Self {
+            // SAFETY: as above.
+            Self(unsafe { _mm_sub_epi8(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn least(self, other: Self) -> Self {
+            // SAFETY: as above.
+            Self(unsafe { _mm_min_epu8(self.0, other.0) })
+        }
+
+        #[inline(always)]
+        fn dots(counts: [Self; 4], Shorts([low, high]): Shorts) -> [i32; 4] {
+            let mut dots = [0; 4];
+            // SAFETY: as above; there is room for the 16 bytes that are written.
+            unsafe {
+                let zero = _mm_setzero_si128();
+                let [a, b, c, d] = counts.map(|counts| {
+                    let lower = _mm_madd_epi16(_mm_unpacklo_epi8(counts.0, zero), low);
+                    let upper = _mm_madd_epi16(_mm_unpackhi_epi8(counts.0, zero), high);
+                    _mm_add_epi32(lower, upper)
+                });
+                // Each is in four parts. They are added up crosswise, as in the transpose of a matrix.
+                let halves = |a, b| _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+                let (ab, cd) = (halves(a, b), halves(c, d));
+                let sums = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+                _mm_storeu_si128(dots.as_mut_ptr().cast(), sums);
+            }
+            dots
+        }
+    }
 
     macro_rules! vectors {
         ($name:ident, $number:ty, $vector:ty, $count:literal, $set:expr, $splat:ident, $add:ident, $sub:ident, $mul:ident,
-         $max:ident, $sum:expr) => {
+         $max:ident, $product:ident, $add_products:ident, $sum:expr) => {
             #[derive(Clone, Copy, Debug)]
             pub struct $name([$vector; $count]);
 
@@ -109,6 +224,7 @@ mod x86_64 {
 
             impl Lanes for $name {
                 const EXACT: f64 = <[$number; LANES]>::EXACT;
+                const ROUNDING: f64 = <[$number; LANES]>::ROUNDING;
 
                 fn new(numbers: [f64; LANES]) -> Self {
                     let numbers = numbers.map(|number| number as $number);
@@ -143,17 +259,18 @@ mod x86_64 {
                 #[inline(always)]
                 fn positive(self) -> Self {
                     // SAFETY: as above.
-                    Self(self.0.map(|vector| unsafe { $max(vector, $splat(0.0)) }))
+                    Self(self.0.map(|vector| unsafe { $max(vector, $splat(0 as $number)) }))
                 }
 
                 #[inline(always)]
-                fn sum(self) -> f64 {
-                    let mut vectors = self.0;
+                fn dot(self, other: Self) -> f64 {
+                    // SAFETY: as above.
+                    let mut vectors: [_; $count] = std::array::from_fn(|i| unsafe { $product(self.0[i], other.0[i]) });
                     let mut half = $count / 2;
                     while half > 0 {
                         for i in 0..half {
                             // SAFETY: as above.
-                            vectors[i] = unsafe { $add(vectors[i], vectors[i + half]) };
+                            vectors[i] = unsafe { $add_products(vectors[i], vectors[i + half]) };
                         }
                         half /= 2;
                     }
@@ -165,6 +282,24 @@ mod x86_64 {
     }
 
     vectors!(
+        Shorts,
+        i16,
+        __m128i,
+        2,
+        |x: &[i16]| _mm_set_epi16(x[7], x[6], x[5], x[4], x[3], x[2], x[1], x[0]),
+        _mm_set1_epi16,
+        _mm_add_epi16,
+        _mm_sub_epi16,
+        _mm_mullo_epi16,
+        _mm_max_epi16,
+        _mm_madd_epi16,
+        _mm_add_epi32,
+        |x: __m128i| {
+            let pairs = _mm_add_epi32(x, _mm_shuffle_epi32::<0b01_00_11_10>(x));
+            f64::from(_mm_cvtsi128_si32(_mm_add_epi32(pairs, _mm_shuffle_epi32::<1>(pairs))))
+        }
+    );
+    vectors!(
         Singles,
         f32,
         __m128,
@@ -175,6 +310,8 @@ mod x86_64 {
         _mm_sub_ps,
         _mm_mul_ps,
         _mm_max_ps,
+        _mm_mul_ps,
+        _mm_add_ps,
         |x: __m128| {
             let pairs = _mm_add_ps(x, _mm_movehl_ps(x, x));
             f64::from(_mm_cvtss_f32(_mm_add_ss(pairs, _mm_shuffle_ps::<1>(pairs, pairs))))
@@ -191,6 +328,8 @@ mod x86_64 {
         _mm_sub_pd,
         _mm_mul_pd,
         _mm_max_pd,
+        _mm_mul_pd,
+        _mm_add_pd,
         |x: __m128d| _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)))
     );
 }
@@ -206,21 +345,31 @@ mod tests {
             let [a, b] = [a, b].map(L::new);
             let lanes =
                 [a, a.plus(b), a.minus(b), a.times(b), a.positive(), b.positive().times(a), L::splat(0.1).plus(b)];
-            lanes.map(|lanes| lanes.sum().to_bits())
+            lanes.map(|lanes| lanes.dot(b).to_bits())
         }
         prop_assert_eq!(all::<V>(a, b), all::<A>(a, b));
         Ok(())
     }
 
     fn numbers() -> impl Strategy<Value = [f64; LANES]> {
-        prop::array::uniform16(prop_oneof![-1e3..1e3, Just(0.0), (-100..100i32).prop_map(f64::from)])
+        prop::array::uniform16(prop_oneof![-150.0..150.0, Just(0.0), (-100..100i32).prop_map(f64::from)])
     }
 
     proptest! {
         #[test]
         fn vectors_are_arrays(a in numbers(), b in numbers()) {
+            check::<Shorts, [i16; LANES]>(a, b)?;
             check::<Singles, [f32; LANES]>(a, b)?;
             check::<Doubles, [f64; LANES]>(a, b)?;
+        }
+
+        #[test]
+        fn vectors_of_counts_are_arrays(a in any::<[u8; LANES]>(), b in any::<[u8; LANES]>(), integers in any::<[i16; LANES]>()) {
+            fn all<C: Counts>(a: &[u8; LANES], b: &[u8; LANES], integers: [i16; LANES]) -> [i32; 4] {
+                let [a, b] = [a, b].map(C::new);
+                C::dots([a, a.plus(b), a.minus(b), a.least(b)], C::integers(&integers))
+            }
+            prop_assert_eq!(all::<Bytes>(&a, &b, integers), all::<[u8; LANES]>(&a, &b, integers));
         }
     }
 }

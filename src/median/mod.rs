@@ -9,6 +9,7 @@
 
 mod center;
 pub mod few;
+pub mod gaps;
 pub mod heap_sweep;
 mod lanes;
 mod level;

@@ -15,7 +15,7 @@
 //!
 //! Cost: some ten instructions a row, where the sweeps take several times that.
 
-use super::lanes::{Doubles, LANES, Lanes, Singles};
+use super::lanes::{Doubles, LANES, Lanes, Shorts, Singles};
 use super::level::Level;
 use crate::split::partition_point;
 
@@ -39,24 +39,37 @@ const IN_CACHE: usize = 256;
 /// Below this many rows, single precision does for sums that it rounds.
 const SINGLE_ROWS: usize = 4_096;
 
-/// The screen of a node, in single precision where that does.
+/// Small integers hold all widths if their sum is this many units,
+const SHORT_RANGE: f64 = 32_000.0;
+/// and the least of them at least so many.
+const LEAST_WIDTH: f64 = 16.0;
+
+/// The screen of a node, in the smallest numbers that do.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
+    short: Classes<Shorts>,
     single: Classes<Singles>,
     double: Classes<Doubles>,
-    is_single: bool,
+    numbers: Numbers,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Numbers {
+    #[default]
+    Short,
+    Single,
+    Double,
 }
 
 impl Screen {
     /// Describes a node with these targets, in ascending order, and their weights.
     pub fn describe<W: Weights>(&mut self, level: Level, sorted: &[i64], weights: W) {
-        let n_rows = sorted.len();
-        let total = if W::DIFFER { (0..n_rows).map(|rank| weights.of(rank)).sum() } else { n_rows as f64 };
-        self.is_single = n_rows < SINGLE_ROWS || level.whole() as f64 * total <= Singles::EXACT;
-        if self.is_single {
-            self.single.describe(level, sorted, weights, total);
-        } else {
-            self.double.describe(level, sorted, weights, total);
+        let outline = Outline::new(level, sorted, weights);
+        self.numbers = outline.numbers::<W>();
+        match self.numbers {
+            Numbers::Short => self.short.describe(&outline, outline.range / SHORT_RANGE, weights),
+            Numbers::Single => self.single.describe(&outline, 1.0, weights),
+            Numbers::Double => self.double.describe(&outline, 1.0, weights),
         }
     }
 
@@ -80,10 +93,10 @@ impl Screen {
 
     #[inline(always)]
     fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, visit: impl FnMut(Stretch)) {
-        if self.is_single {
-            self.single.look(order, visit);
-        } else {
-            self.double.look(order, visit);
+        match self.numbers {
+            Numbers::Short => self.short.look(order, visit),
+            Numbers::Single => self.single.look(order, visit),
+            Numbers::Double => self.double.look(order, visit),
         }
     }
 }
@@ -192,6 +205,56 @@ impl<S: Same, R: Rank, W: Weights> Order<S, R, W> {
     }
 }
 
+/// A node's targets, class by class.
+struct Outline {
+    level: Level,
+    n_rows: usize,
+    total: f64,
+    heaviest: f64,
+    /// The rank of the quantile.
+    quantile: usize,
+    /// From each class's near end to its far end.
+    widths: [f64; CLASSES],
+    /// From the lowest target to the highest: the sum of all widths.
+    range: f64,
+}
+
+impl Outline {
+    fn new<W: Weights>(level: Level, sorted: &[i64], weights: W) -> Self {
+        let n_rows = sorted.len();
+        let weight = |rank: usize| weights.of(rank);
+        let (total, heaviest) = if W::DIFFER {
+            (0..n_rows).map(weight).fold((0.0, 0.0), |(sum, most), weight| (sum + weight, f64::max(most, weight)))
+        } else {
+            (n_rows as f64, 1.0)
+        };
+        let quantile = level.rank(n_rows, total, weight);
+        let width = |class: usize| {
+            let (near, far) = ends(class, quantile, n_rows);
+            (sorted[far] - sorted[near]).abs() as f64
+        };
+        let range = (sorted[n_rows - 1] - sorted[0]) as f64;
+        Self { level, n_rows, total, heaviest, quantile, widths: std::array::from_fn(width), range }
+    }
+
+    /// The smallest numbers that will do.
+    fn numbers<W: Weights>(&self) -> Numbers {
+        let slope = self.level.whole() as f64 * self.total;
+        let least_width = self.range / SHORT_RANGE * LEAST_WIDTH;
+        // Twice, for the neighbours of a cut.
+        if !W::DIFFER
+            && 2.0 * slope <= Shorts::EXACT
+            && !self.widths.iter().any(|&width| 0.0 < width && width < least_width)
+        {
+            Numbers::Short
+        } else if self.n_rows < SINGLE_ROWS || slope <= Singles::EXACT {
+            Numbers::Single
+        } else {
+            Numbers::Double
+        }
+    }
+}
+
 /// A node's classes, and what all its orders need to know of them. Slopes are in units of 1/q for the level p/q.
 #[derive(Clone, Debug, Default)]
 struct Classes<L> {
@@ -216,21 +279,13 @@ struct Classes<L> {
 }
 
 impl<L: Lanes> Classes<L> {
-    fn describe<W: Weights>(&mut self, level: Level, sorted: &[i64], weights: W, total: f64) {
-        let n_rows = sorted.len();
-        let (below, whole) = (level.below() as f64, level.whole() as f64);
+    /// Widths become whole numbers of `width_unit` if the lanes hold no others, rounded up.
+    fn describe<W: Weights>(&mut self, outline: &Outline, width_unit: f64, weights: W) {
+        let &Outline { level, n_rows, total, heaviest, quantile, widths, range } = outline;
         let weight = |rank: usize| weights.of(rank);
-        let heaviest = if W::DIFFER { (0..n_rows).map(weight).fold(0.0, f64::max) } else { 1.0 };
-        let (mut quantile, mut passed) = (0, weight(0));
-        while quantile + 1 < n_rows && whole * passed <= below * total {
-            quantile += 1;
-            passed += weight(quantile);
-        }
-        let mut widths = [0.0; CLASSES];
         self.of.clear();
-        for (class, width) in widths.iter_mut().enumerate() {
+        for class in 0..CLASSES {
             let (near, far) = ends(class, quantile, n_rows);
-            *width = (sorted[far] - sorted[near]).abs() as f64;
             if class == SIDE {
                 self.of.push(SIDE as u8);
             }
@@ -240,7 +295,7 @@ impl<L: Lanes> Classes<L> {
         if self.level.replace(level) != Some(level) {
             // Slopes are upward above the quantile and downward below it.
             let step = |row: usize, class: usize| {
-                let upward = if row <= class { below - whole } else { below };
+                let upward = level.slope(row <= class);
                 if class < SIDE { -upward } else { upward }
             };
             self.steps = std::array::from_fn(|row| L::new(std::array::from_fn(|class| step(row, class))));
@@ -256,10 +311,10 @@ impl<L: Lanes> Classes<L> {
             let step = |rank: usize| L::splat(weight(rank)).times(self.steps[self.of[rank] as usize]);
             self.weighted.extend((0..n_rows).map(step));
         }
-        self.widths = L::new(widths);
+        let (below, whole) = (level.below() as f64, level.whole() as f64);
+        self.widths = L::new(widths.map(|width| (width / width_unit).ceil()));
         self.reach = heaviest * below.max(whole - below);
-        self.unit = (1.0 + 64.0 / L::EXACT) / whole;
-        let range = (sorted[n_rows - 1] - sorted[0]) as f64;
+        self.unit = (1.0 + L::ROUNDING + 4.0 * f64::EPSILON) * width_unit / whole;
         let is_exact = whole * total <= L::EXACT;
         self.slack = if is_exact { 0.0 } else { 8.0 * total * range * n_rows as f64 / L::EXACT };
     }
@@ -311,7 +366,7 @@ impl<L: Lanes> Classes<L> {
     /// What can be gained with these slopes on the left.
     #[inline(always)]
     fn gain(&self, slopes: L) -> f64 {
-        self.widths.times(slopes.positive().plus(self.node.minus(slopes).positive())).sum()
+        self.widths.dot(slopes.positive().plus(self.node.minus(slopes).positive()))
     }
 
     /// The same with all slopes larger by `reach`.
@@ -319,7 +374,7 @@ impl<L: Lanes> Classes<L> {
     fn gain_nearby(&self, slopes: L, reach: f64) -> f64 {
         let reach = L::splat(reach);
         let (left, right) = (slopes.plus(reach).positive(), self.node.minus(slopes).plus(reach).positive());
-        self.widths.times(left.plus(right)).sum()
+        self.widths.dot(left.plus(right))
     }
 }
 
