@@ -27,6 +27,12 @@ impl<T: Copy + Default> Column<T> {
         }
     }
 
+    /// Copies a range from another column.
+    pub fn copy(&mut self, range: Range<usize>, from: &Self) {
+        self.rows[range.clone()].copy_from_slice(&from.rows[range.clone()]);
+        self.items[range.clone()].copy_from_slice(&from.items[range]);
+    }
+
     pub fn range(&self, range: Range<usize>) -> Stretch<'_, T> {
         Stretch { rows: &self.rows[range.clone()], items: &self.items[range] }
     }

@@ -2,8 +2,10 @@
 //!
 //! For each feature, a level first carries out the divisions of the level before (a stable partition of the parents' ranges from
 //! the column to a spare one, which then take each other's place), then scans the level's nodes. A column is thus read and
-//! written once a level, by one thread. Nodes that have become small are handed to `subtree.rs` while their ranges stand.
+//! written once a level, by one thread. Nodes that have become small wait, and their ranges move along, until there are enough of them
+//! to keep all threads busy with `subtree.rs`.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
@@ -19,6 +21,9 @@ use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Tournament};
 use crate::steps::{Carried, Steps};
 use crate::tree::Tree;
+
+/// As many subtrees a thread as leave nobody without work for long while the last ones are grown.
+const BATCH: usize = 16;
 
 /// A node whose features are still to be looked at.
 struct Open<C: Criterion> {
@@ -48,6 +53,10 @@ impl Ranks {
 }
 
 impl<C: Criterion> Open<C> {
+    fn range(&self, criterion: &C) -> Range<usize> {
+        self.start..self.start + criterion.rows(&self.node)
+    }
+
     /// The node's part of a column.
     fn feature<'a, X: Cell>(
         &'a self,
@@ -57,7 +66,7 @@ impl<C: Criterion> Open<C> {
         has_missing: bool,
         ranks: &'a Ranks,
     ) -> Feature<impl Steps<Step = C::Step> + 'a, impl Fn(usize) -> X + 'a> {
-        let stretch = column.range(self.start..self.start + fit.criterion.rows(&self.node));
+        let stretch = column.range(self.range(fit.criterion));
         Feature {
             steps: Carried {
                 items: stretch.items,
@@ -77,6 +86,28 @@ impl<C: Criterion> Open<C> {
     ) {
         scan(fit.criterion, &self.node, &self.table, feature, fit.rules, &mut hand.contest, &mut hand.sweep);
     }
+}
+
+/// A node that is to be grown as a subtree.
+struct Seedling<C: Criterion> {
+    id: usize,
+    range: Range<usize>,
+    node: C::Node,
+    depth: u32,
+}
+
+impl<C: Criterion> Seedling<C> {
+    fn new(criterion: &C, open: Open<C>, depth: u32) -> Self {
+        Self { id: open.id, range: open.range(criterion), node: open.node, depth }
+    }
+}
+
+/// What is to be done to every column.
+struct Moves<'a> {
+    partings: &'a [Parting],
+    /// Of nodes that wait: these stay as they are.
+    ranges: &'a [Range<usize>],
+    sides: &'a Sides,
 }
 
 /// A node that has been split, until the columns have followed.
@@ -170,24 +201,32 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
     let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, is_left: false, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
+    let mut waiting: Vec<Seedling<C>> = Vec::new();
+    let batch = if fit.team.threads() == 1 { 0 } else { BATCH * fit.team.threads() };
     for depth in 0.. {
         level.retain(|open| {
             let is_leaf = fit.is_leaf(&open.node, depth);
             fit.team.settle(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
             !is_leaf
         });
-        if level.is_empty() || fit.team.cancelled() {
+        if (level.is_empty() && waiting.is_empty()) || fit.team.cancelled() {
             break;
         }
-        let (subtrees, open): (Vec<_>, Vec<_>) =
-            level.into_iter().partition(|open| fit.criterion.rows(&open.node) <= small);
-        let prospects = search_level(fit, &mut columns, &partings, &sides, &ranks, &open, &mut hands);
-        grow_subtrees(fit, &columns, subtrees, depth, &local_ids, &mut workspaces, &mut crown);
+        let (open, seedlings): (Vec<_>, Vec<_>) =
+            level.into_iter().partition(|open| fit.criterion.rows(&open.node) > small);
+        let ranges: Vec<Range<usize>> = waiting.iter().map(|seedling| seedling.range.clone()).collect();
+        let moves = Moves { partings: &partings, ranges: &ranges, sides: &sides };
+        let prospects = search_level(fit, &mut columns, &moves, &ranks, &open, &mut hands);
+        waiting.extend(seedlings.into_iter().map(|open| Seedling::new(fit.criterion, open, depth)));
+        if open.is_empty() || waiting.len() >= batch {
+            grow_subtrees(fit, &columns, std::mem::take(&mut waiting), &local_ids, &mut workspaces, &mut crown);
+        }
         partings = decide_level(fit, &columns, &open, &prospects, &ranks, &mut hands[0]);
         if C::ORDERED {
-            part_targets(fit, &mut columns, &mut spare_targets, &partings, &sides);
+            part_targets(fit, &mut columns, &mut spare_targets, &partings, &waiting, &sides);
         }
-        level = divide(fit, &columns, &partings, &sides, &ranks, &mut crown);
+        let is_open = |node: &C::Node| fit.criterion.rows(node) > small && !fit.is_leaf(node, depth + 1);
+        level = divide(fit, &columns, &partings, &sides, &ranks, is_open, &mut crown);
         sides.publish();
     }
     drop((columns, spare_targets, ranks, hands, workspaces, sides, local_ids));
@@ -206,14 +245,13 @@ struct Prospect {
     found: Option<Found>,
 }
 
-/// Carries out the partings in every column and scans the open nodes; returns what each feature found for each of them.
+/// Carries out the moves in every column and scans the open nodes; returns what each feature found for each of them.
 ///
 /// Where features can promise, none is scanned before the one of its node that promises most.
 fn search_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
-    partings: &[Parting],
-    sides: &Sides,
+    moves: &Moves<'_>,
     ranks: &Ranks,
     open: &[Open<C>],
     hands: &mut [Hand<C>],
@@ -246,14 +284,17 @@ fn search_level<X: Cell, C: Criterion>(
                 prospects.push(prospect);
             }
         };
-        if partings.is_empty() {
+        if moves.partings.is_empty() {
             return look_until(hand, column, column.rows.len());
         }
         // Children are looked at as soon as they stand: they may still be in the cache.
         let mut spare = std::mem::take(&mut hand.spare);
         spare.reserve(column.rows.len());
-        for parting in partings {
-            carry_out(parting, feature, column, &mut spare, sides);
+        for range in moves.ranges {
+            spare.copy(range.clone(), column);
+        }
+        for parting in moves.partings {
+            carry_out(parting, feature, column, &mut spare, moves.sides);
             look_until(hand, &spare, parting.start + parting.division.len);
         }
         hand.spare = std::mem::replace(*column, spare);
@@ -295,24 +336,23 @@ fn carry_out<T: Copy + Default>(
 fn grow_subtrees<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
-    roots: Vec<Open<C>>,
-    depth: u32,
+    mut seedlings: Vec<Seedling<C>>,
     local_ids: &[AtomicU16],
     workspaces: &mut [Workspace<X, C>],
     crown: &mut Crown,
 ) {
-    let mut work: Vec<_> = roots.into_iter().map(|open| (open.id, open.start, Some(open.node), None)).collect();
     // Long ones first, so that nobody is left waiting for the last one.
-    work.sort_by_key(|(_, _, node, _)| std::cmp::Reverse(node.as_ref().map(|node| fit.criterion.rows(node))));
-    fit.team.each(&mut work, workspaces, |workspace, (_, start, node, sprout)| {
-        let node = node.take().expect("each subtree is grown once");
-        let n_rows = fit.criterion.rows(&node);
-        let mut grown = workspace.grow(fit, columns, *start, node, depth, local_ids);
+    seedlings.sort_by_key(|seedling| std::cmp::Reverse(seedling.range.len()));
+    let mut work: Vec<_> = seedlings.into_iter().map(|seedling| (seedling.id, Some(seedling), None)).collect();
+    fit.team.each(&mut work, workspaces, |workspace, (_, seedling, sprout)| {
+        let Seedling { range, node, depth, .. } = seedling.take().expect("each subtree is grown once");
+        let n_rows = range.len();
+        let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
         grown.finish(fit.units);
         fit.team.settle(n_rows);
         *sprout = Some(grown);
     });
-    for (id, _, _, sprout) in work {
+    for (id, _, sprout) in work {
         crown.settle(id, Fate::Subtree(sprout.expect("each subtree has been grown")));
     }
 }
@@ -358,9 +398,13 @@ fn part_targets<X: Cell, C: Criterion>(
     columns: &mut Columns<C::Item>,
     spare: &mut Column<C::Item>,
     partings: &[Parting],
+    waiting: &[Seedling<C>],
     sides: &Sides,
 ) {
     let Columns { columns, targets, .. } = columns;
+    if !partings.is_empty() {
+        waiting.iter().for_each(|seedling| spare.copy(seedling.range.clone(), targets));
+    }
     // The partings' ranges ascend, so the spare column falls into their parts.
     let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
     let mut work = Vec::with_capacity(partings.len());
@@ -381,16 +425,19 @@ fn part_targets<X: Cell, C: Criterion>(
         }
         partition(targets.range(range), |row| sides.get(row), division.n_left(), rows, items);
     });
-    std::mem::swap(targets, spare);
+    if !partings.is_empty() {
+        std::mem::swap(targets, spare);
+    }
 }
 
-/// Describes the children of each parting and notes on which side each row is.
+/// Describes the children of each parting and notes on which side each row is. Those that will be searched as open nodes get a table.
 fn divide<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &Columns<C::Item>,
     partings: &[Parting],
     sides: &Sides,
     ranks: &Ranks,
+    is_open: impl Fn(&C::Node) -> bool + Sync,
     crown: &mut Crown,
 ) -> Vec<Open<C>> {
     // Two tasks a parting, the left child and the right one.
@@ -406,8 +453,10 @@ fn divide<X: Cell, C: Criterion>(
                 let (from, to) = if *is_left { (0, division.n_left()) } else { (division.n_left(), division.len) };
                 let items = &columns.targets.items[start + from..start + to];
                 let described = fit.criterion.describe(items);
-                fit.criterion.tabulate(&described, items, table);
-                ranks.number::<C>(items);
+                if is_open(&described) {
+                    fit.criterion.tabulate(&described, items, table);
+                    ranks.number::<C>(items);
+                }
                 *node = Some(described);
                 return;
             }

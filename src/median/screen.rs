@@ -15,6 +15,7 @@
 //!
 //! Cost: some ten instructions a row, where the sweeps take several times that.
 
+use super::center::upper_place;
 use super::lanes::{Doubles, LANES, Lanes, Shorts, Singles};
 use super::level::Level;
 use crate::split::partition_point;
@@ -228,7 +229,7 @@ impl Outline {
         } else {
             (n_rows as f64, 1.0)
         };
-        let quantile = level.rank(n_rows, total, weight);
+        let quantile = if W::DIFFER { level.rank(n_rows, total, weight) } else { upper_place(level, n_rows).0 };
         let width = |class: usize| {
             let (near, far) = ends(class, quantile, n_rows);
             (sorted[far] - sorted[near]).abs() as f64
@@ -284,12 +285,15 @@ impl<L: Lanes> Classes<L> {
         let &Outline { level, n_rows, total, heaviest, quantile, widths, range } = outline;
         let weight = |rank: usize| weights.of(rank);
         self.of.clear();
-        for class in 0..CLASSES {
-            let (near, far) = ends(class, quantile, n_rows);
-            if class == SIDE {
-                self.of.push(SIDE as u8);
-            }
-            let (end, own) = if class < SIDE { (near, class) } else { (far + 1, class + 1) };
+        let mut sums = [0.0; CLASSES + 1];
+        for (own, sum) in sums.iter_mut().enumerate() {
+            let end = match own {
+                SIDE => quantile + 1,
+                below if below < SIDE => ends(below, quantile, n_rows).0,
+                above => ends(above - 1, quantile, n_rows).1 + 1,
+            };
+            let ranks = self.of.len()..end;
+            *sum = if W::DIFFER { ranks.map(weight).sum() } else { ranks.len() as f64 };
             self.of.resize(end, own as u8);
         }
         if self.level.replace(level) != Some(level) {
@@ -300,8 +304,6 @@ impl<L: Lanes> Classes<L> {
             };
             self.steps = std::array::from_fn(|row| L::new(std::array::from_fn(|class| step(row, class))));
         }
-        let mut sums = [0.0; CLASSES + 1];
-        (0..n_rows).for_each(|rank| sums[self.of[rank] as usize] += weight(rank));
         self.node = L::default();
         for (weight, step) in sums.into_iter().zip(self.steps) {
             self.node = self.node.plus(L::splat(weight).times(step));
