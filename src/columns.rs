@@ -20,6 +20,11 @@ impl<T: Copy + Default> Column<T> {
         Self { rows: vec![0; len], items: vec![T::default(); len] }
     }
 
+    /// Empty, with room for this many rows.
+    pub fn with_capacity(len: usize) -> Self {
+        Self { rows: Vec::with_capacity(len), items: Vec::with_capacity(len) }
+    }
+
     /// Makes room for at least `len` rows; what the column held is lost.
     pub fn reserve(&mut self, len: usize) {
         if self.rows.len() < len {

@@ -15,7 +15,7 @@ use crate::threads::Team;
 
 /// Columns up to this length, and cells up to the next, are sorted by comparison: counting digits would take longer.
 const SHORT_COLUMN: usize = 4096;
-const SHORT_CELL: usize = 256;
+const SHORT_CELL: usize = 96;
 
 /// Bits of a digit within a cell. The upper bits choose the cell.
 const DIGIT_BITS: u32 = 9;
@@ -23,8 +23,12 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 const CELL_SHIFT: u32 = 17;
 const CELLS: usize = 1 << (32 - CELL_SHIFT);
 
+/// Memory of a cell is asked for so many pairs before they are written, two cache lines: who writes to that many places waits for it
+/// otherwise. Worth a tenth of the presort of a million rows.
+const AHEAD: usize = 16;
+
 /// Rows transposed at a time: X is read once, a block of it from cache for each feature.
-const TRANSPOSE_ROWS: usize = 4096;
+const TRANSPOSE_ROWS: usize = 512;
 
 /// Buffers of one worker, allocated when first needed.
 #[derive(Default)]
@@ -43,7 +47,9 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
     items: &[T],
     team: &Team,
 ) -> Columns<T> {
-    let mut columns: Vec<Column<T>> = (0..x.n_columns()).map(|_| Column::with_len(rows.len())).collect();
+    let mut columns: Vec<Column<T>> = (0..x.n_columns()).map(|_| Column::with_capacity(rows.len())).collect();
+    // Memory is touched by all threads. It comes from this one, where the allocator may still have that of an earlier fit.
+    team.each(&mut columns, &mut vec![(); team.threads()], |(), column| column.rows.resize(rows.len(), 0));
     write_keys(x, rows, &mut columns, team);
 
     let mut has_missing = vec![false; columns.len()];
@@ -101,10 +107,10 @@ fn sort_column<X: Cell, T: Copy>(
     if value(rows.id(0)).low_key().is_some() {
         sort_ties(&mut scratch.pairs, &value);
     }
-    for ((row, item), &pair) in column.rows.iter_mut().zip(&mut column.items).zip(&scratch.pairs) {
+    column.items.extend(column.rows.iter_mut().zip(&scratch.pairs).map(|(row, &pair)| {
         *row = pair as u32;
-        *item = items[pair as u32 as usize];
-    }
+        items[*row as usize]
+    }));
 }
 
 /// Fills `scratch.pairs` with the pairs in ascending order; `keys` are their upper halves.
@@ -116,16 +122,19 @@ fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, scratch: &mut S
     for key in keys {
         cells[(key >> CELL_SHIFT) as usize] += 1;
     }
-    let largest = cells.iter().copied().max().unwrap_or(0) as usize;
-    turn_counts_into_starts(cells);
+    let first = cells.iter().position(|&count| count > 0).unwrap_or(0);
+    let last = cells.iter().rposition(|&count| count > 0).unwrap_or(0);
+    let largest = cells[first..=last].iter().copied().max().unwrap_or(0) as usize;
+    turn_counts_into_starts(&mut cells[first..=last]);
     for pair in keyed {
         let next = &mut cells[(pair >> (32 + CELL_SHIFT)) as usize];
         pairs[*next as usize] = pair;
+        prefetch(pairs, *next as usize + AHEAD);
         *next += 1;
     }
     spare.resize(spare.len().max(largest), 0);
     let mut start = 0;
-    for &end in cells.iter() {
+    for &end in &cells[first..=last] {
         let cell = &mut pairs[start..end as usize];
         start = end as usize;
         if cell.len() <= SHORT_CELL {
@@ -136,6 +145,19 @@ fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, scratch: &mut S
             sort_by_digit(spare, cell, 1);
         }
     }
+}
+
+/// Asks for the memory at this place of a slice, or behind its end, before it is needed.
+#[inline(always)]
+fn prefetch<T>(slice: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has the instruction, and no address is an invalid one for it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, place);
 }
 
 /// Copies the pairs in the order of one digit of their keys, those with equal digits in their old order.

@@ -109,49 +109,27 @@ pub(super) struct Piece<'a> {
     pub shift: usize,
 }
 
-impl Piece<'_> {
-    fn nodes(&self) -> impl Iterator<Item = Node> {
-        self.sprout.nodes[self.nodes.clone()].iter().map(|node| node.shifted(self.shift as u32))
-    }
-}
-
-/// Room for the statistics of a tree, or of a piece of it.
-struct Plot<'a> {
-    values: &'a mut [f64],
-    impurity: &'a mut [f64],
-    rows: &'a mut [u32],
-    weight: Option<&'a mut [f64]>,
-}
-
-impl Plot<'_> {
-    /// Takes the room for the first `n` nodes away from the rest.
-    fn take(&mut self, n: usize, n_values: usize) -> Self {
-        let too_small = "there is room for every piece";
-        Plot {
-            values: self.values.split_off_mut(..n * n_values).expect(too_small),
-            impurity: self.impurity.split_off_mut(..n).expect(too_small),
-            rows: self.rows.split_off_mut(..n).expect(too_small),
-            weight: self.weight.as_mut().map(|weight| weight.split_off_mut(..n).expect(too_small)),
-        }
-    }
-
-    fn fill(&mut self, Piece { sprout, nodes, .. }: &Piece<'_>) {
-        let n_values = self.values.len() / self.rows.len();
-        let Statistics { values, impurity, rows, weight } = &sprout.statistics;
-        self.values.copy_from_slice(&values[nodes.start * n_values..nodes.end * n_values]);
-        self.impurity.copy_from_slice(&impurity[nodes.clone()]);
-        self.rows.copy_from_slice(&rows[nodes.clone()]);
-        if let (Some(to), Some(from)) = (&mut self.weight, weight) {
-            to.copy_from_slice(&from[nodes.clone()]);
-        }
-    }
-}
-
-/// A part of joining that a thread does by itself.
-enum Job<'a> {
-    /// All the nodes, less than half of the bytes. They are appended: memory that need not be zero is to be had in no other way.
+/// One of the arrays of a tree, still empty. Each is filled by a thread by itself.
+enum Array<'a> {
     Nodes(&'a mut Vec<Node>),
-    Statistics(&'a Piece<'a>, Plot<'a>),
+    Values(&'a mut Vec<f64>),
+    Impurity(&'a mut Vec<f64>),
+    Rows(&'a mut Vec<u32>),
+    Weight(&'a mut Vec<f64>),
+}
+
+impl Array<'_> {
+    fn extend(&mut self, Piece { sprout, nodes, shift }: &Piece<'_>, n_values: usize) {
+        let Statistics { values, impurity, rows, weight } = &sprout.statistics;
+        let range = nodes.clone();
+        match self {
+            Self::Nodes(all) => all.extend(sprout.nodes[range].iter().map(|node| node.shifted(*shift as u32))),
+            Self::Values(all) => all.extend_from_slice(&values[range.start * n_values..range.end * n_values]),
+            Self::Impurity(all) => all.extend_from_slice(&impurity[range]),
+            Self::Rows(all) => all.extend_from_slice(&rows[range]),
+            Self::Weight(all) => all.extend_from_slice(weight.as_ref().map_or(&[], |weight| &weight[range])),
+        }
+    }
 }
 
 /// Puts the pieces of a tree together, one after the other.
@@ -160,20 +138,22 @@ pub(super) fn join(pieces: &[Piece<'_>], n_features: usize, n_values: usize, tea
     let is_weighted = pieces[0].sprout.statistics.weight.is_some();
     let mut nodes = Vec::with_capacity(n);
     let mut statistics = Statistics {
-        values: vec![0.0; n * n_values],
-        impurity: vec![0.0; n],
-        rows: vec![0; n],
-        weight: is_weighted.then(|| vec![0.0; n]),
+        values: Vec::with_capacity(n * n_values),
+        impurity: Vec::with_capacity(n),
+        rows: Vec::with_capacity(n),
+        weight: is_weighted.then(|| Vec::with_capacity(n)),
     };
     let Statistics { values, impurity, rows, weight } = &mut statistics;
-    let mut rest = Plot { values, impurity, rows, weight: weight.as_deref_mut() };
-    let mut jobs = vec![Job::Nodes(&mut nodes)];
-    jobs.extend(pieces.iter().map(|piece| Job::Statistics(piece, rest.take(piece.nodes.len(), n_values))));
-    team.each(&mut jobs, &mut vec![(); team.threads()], |(), job| match job {
-        Job::Nodes(nodes) => pieces.iter().for_each(|piece| nodes.extend(piece.nodes())),
-        Job::Statistics(piece, plot) => plot.fill(piece),
+    // The largest ones first.
+    let mut arrays = vec![Array::Nodes(&mut nodes), Array::Values(values), Array::Impurity(impurity)];
+    arrays.extend(weight.as_mut().map(Array::Weight));
+    arrays.push(Array::Rows(rows));
+    team.each(&mut arrays, &mut vec![(); team.threads()], |(), array| {
+        for piece in pieces {
+            array.extend(piece, n_values);
+        }
     });
-    drop(jobs);
+    drop(arrays);
     let depth = pieces.iter().map(|piece| piece.sprout.depth).max().unwrap_or(0);
     Tree::grown(nodes, statistics, n_features, n_values, depth as usize)
 }

@@ -102,12 +102,16 @@ impl<C: Criterion> Seedling<C> {
     }
 }
 
-/// What is to be done to every column.
+fn ranges<C: Criterion>(seedlings: &[Seedling<C>]) -> Vec<Range<usize>> {
+    seedlings.iter().map(|seedling| seedling.range.clone()).collect()
+}
+
+/// What is to be done to a column.
 struct Moves<'a> {
     partings: &'a [Parting],
-    /// Of nodes that wait: these stay as they are.
-    ranges: &'a [Range<usize>],
     sides: &'a Sides,
+    /// Ranges that stay as they are, of nodes that wait.
+    waiting: Vec<Range<usize>>,
 }
 
 /// A node that has been split, until the columns have followed.
@@ -214,8 +218,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(
         }
         let (open, seedlings): (Vec<_>, Vec<_>) =
             level.into_iter().partition(|open| fit.criterion.rows(&open.node) > small);
-        let ranges: Vec<Range<usize>> = waiting.iter().map(|seedling| seedling.range.clone()).collect();
-        let moves = Moves { partings: &partings, ranges: &ranges, sides: &sides };
+        let moves = Moves { partings: &partings, sides: &sides, waiting: ranges(&waiting) };
         let prospects = search_level(fit, &mut columns, &moves, &ranks, &open, &mut hands);
         waiting.extend(seedlings.into_iter().map(|open| Seedling::new(fit.criterion, open, depth)));
         if open.is_empty() || waiting.len() >= batch {
@@ -223,7 +226,8 @@ pub(super) fn grow<X: Cell, C: Criterion>(
         }
         partings = decide_level(fit, &columns, &open, &prospects, &ranks, &mut hands[0]);
         if C::ORDERED {
-            part_targets(fit, &mut columns, &mut spare_targets, &partings, &waiting, &sides);
+            let moves = Moves { partings: &partings, sides: &sides, waiting: ranges(&waiting) };
+            part_targets(fit, &mut columns, &mut spare_targets, &moves);
         }
         let is_open = |node: &C::Node| fit.criterion.rows(node) > small && !fit.is_leaf(node, depth + 1);
         level = divide(fit, &columns, &partings, &sides, &ranks, is_open, &mut crown);
@@ -290,7 +294,7 @@ fn search_level<X: Cell, C: Criterion>(
         // Children are looked at as soon as they stand: they may still be in the cache.
         let mut spare = std::mem::take(&mut hand.spare);
         spare.reserve(column.rows.len());
-        for range in moves.ranges {
+        for range in &moves.waiting {
             spare.copy(range.clone(), column);
         }
         for parting in moves.partings {
@@ -397,13 +401,15 @@ fn part_targets<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
     spare: &mut Column<C::Item>,
-    partings: &[Parting],
-    waiting: &[Seedling<C>],
-    sides: &Sides,
+    moves: &Moves<'_>,
 ) {
     let Columns { columns, targets, .. } = columns;
-    if !partings.is_empty() {
-        waiting.iter().for_each(|seedling| spare.copy(seedling.range.clone(), targets));
+    let &Moves { partings, sides, ref waiting } = moves;
+    if partings.is_empty() {
+        return;
+    }
+    for range in waiting {
+        spare.copy(range.clone(), targets);
     }
     // The partings' ranges ascend, so the spare column falls into their parts.
     let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
@@ -425,9 +431,7 @@ fn part_targets<X: Cell, C: Criterion>(
         }
         partition(targets.range(range), |row| sides.get(row), division.n_left(), rows, items);
     });
-    if !partings.is_empty() {
-        std::mem::swap(targets, spare);
-    }
+    std::mem::swap(targets, spare);
 }
 
 /// Describes the children of each parting and notes on which side each row is. Those that will be searched as open nodes get a table.

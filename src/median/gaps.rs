@@ -132,3 +132,63 @@ impl Node {
         self.slack
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::median::{Center, Level};
+    use crate::naive::draw::Dice;
+    use proptest::prelude::*;
+
+    /// The absolute error of some of the targets.
+    fn absolute_error(sorted: &[f64], ranks: impl Iterator<Item = u8>) -> f64 {
+        let mut targets: Vec<f64> = ranks.map(|rank| sorted[rank as usize]).collect();
+        targets.sort_by(f64::total_cmp);
+        if targets.is_empty() { 0.0 } else { Center::of_values(Level::HALF, &targets).absolute_error() }
+    }
+
+    fn check<const N: usize>(sorted: &[f64], ranks: &[u8], dice: &mut Dice) -> Result<(), TestCaseError> {
+        let range = sorted[ranks[ranks.len() - 1] as usize] - sorted[ranks[0] as usize];
+        let Some(node) = Gaps::new(sorted).node(ranks, range) else {
+            prop_assert!(range < 1e-300, "{range}");
+            return Ok(());
+        };
+        // Whatever stands behind the node's rows.
+        let mut order = [0; MAX_ROWS].map(|_: u8| dice.below(MAX_ROWS) as u8);
+        dice.shuffle(ranks.len()).into_iter().zip(&mut order).for_each(|(place, row)| *row = ranks[place]);
+        let losses = node.losses::<N>(&order);
+        for n_left in 1..ranks.len() {
+            let (left, right) = order[..ranks.len()].split_at(n_left);
+            let expected = absolute_error(sorted, left.iter().copied()) + absolute_error(sorted, right.iter().copied());
+            let error = (f64::from(losses[n_left - 1]) - expected * (RANGE / range)).abs();
+            prop_assert!(2.0 * error <= f64::from(node.slack()), "{n_left} of {ranks:?}: off by {error}");
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn losses_are_off_by_less_than_the_slack(
+            mut targets in prop::collection::vec(
+                prop_oneof![-1e3..1e3, (-3..3i32).prop_map(f64::from), (0..9i32).prop_map(|k| 1e9 + f64::from(k)), Just(5e-324)],
+                MAX_ROWS
+            ),
+            is_in in any::<u16>(),
+            seed in any::<u64>(),
+        ) {
+            targets.sort_by(f64::total_cmp);
+            let ranks: Vec<u8> = (0..MAX_ROWS as u8).filter(|rank| is_in >> rank & 1 == 1).collect();
+            let mut dice = Dice::new(seed);
+            for len in 2..=ranks.len() {
+                let ranks = &ranks[..len];
+                if len <= 4 {
+                    check::<4>(&targets, ranks, &mut dice)?;
+                }
+                if len <= 8 {
+                    check::<8>(&targets, ranks, &mut dice)?;
+                }
+                check::<MAX_ROWS>(&targets, ranks, &mut dice)?;
+            }
+        }
+    }
+}
