@@ -175,13 +175,14 @@ impl<S: Same, R: Rank, W: Weights> Order<S, R, W> {
         if !self.is_tied(n_rows) {
             return stretches.push(Stretch::new(first, last));
         }
+        let mut run = 0;
         loop {
-            first = self.cut_from(first, n_rows);
-            if first > last {
+            let cut = self.cut_from(first, n_rows, run);
+            if cut > last {
                 return;
             }
-            stretches.push(Stretch::new(first, first));
-            first += 1;
+            stretches.push(Stretch::new(cut, cut));
+            (first, run) = (cut + 1, cut - first);
         }
     }
 
@@ -194,15 +195,15 @@ impl<S: Same, R: Rank, W: Weights> Order<S, R, W> {
         (0..PAIRS).filter(differs).nth(1).is_none()
     }
 
-    /// The first cut from this one on that parts different values, or the number of all rows.
-    fn cut_from(&self, n_left: usize, n_rows: usize) -> usize {
+    /// The first cut from this one on that parts different values, or the number of all rows. It costs least if it is about `far` away.
+    fn cut_from(&self, n_left: usize, n_rows: usize, far: usize) -> usize {
         let is_same = |place: usize| (self.same)(n_left - 1, place);
-        let (mut low, mut step) = (n_left, 1);
+        let (mut low, mut step) = (n_left, far + 1);
         while low + step < n_rows && is_same(low + step) {
             low += step;
             step *= 2;
         }
-        partition_point(n_left, n_rows.min(low + step), is_same)
+        partition_point(low, n_rows.min(low + step), is_same)
     }
 }
 
@@ -341,9 +342,11 @@ impl<L: Lanes> Classes<L> {
         let is_tied = order.is_tied(n_rows);
         let mut slopes = L::default();
         let (mut place, mut start) = (0, first);
+        let mut run = 0;
         loop {
             if is_tied {
-                start = order.cut_from(start, n_rows);
+                let cut = order.cut_from(start, n_rows, run);
+                (start, run) = (cut, cut - start);
             }
             if start > last {
                 return;
