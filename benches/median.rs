@@ -85,8 +85,10 @@ fn time_bound(nodes: &Nodes, weights: impl Weights) -> f64 {
     let mut screen = Screen::default();
     screen.describe(Level::HALF, &nodes.sorted, weights);
     let cuts = (1, nodes.sorted.len() - 1);
+    let classes = screen.classes();
     nodes.time(|ranks| {
-        screen.most(&Order { cuts, same: |a, b| a == b, rank: |place| ranks[place] as usize, weights }) as i64
+        let rank = |place: usize| ranks[place] as usize;
+        screen.most(&Order { cuts, same: |a, b| a == b, rank, class: |place| classes[rank(place)], weights }) as i64
     })
 }
 

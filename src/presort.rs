@@ -11,6 +11,7 @@
 
 use crate::columns::{Column, Columns};
 use crate::data::{Cell, Matrix, Rows};
+use crate::memory::prefetch;
 use crate::threads::Team;
 
 /// Columns up to this length, and cells up to the next, are sorted by comparison: counting digits would take longer.
@@ -129,7 +130,7 @@ fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, scratch: &mut S
     for pair in keyed {
         let next = &mut cells[(pair >> (32 + CELL_SHIFT)) as usize];
         pairs[*next as usize] = pair;
-        prefetch(pairs, *next as usize + AHEAD);
+        prefetch(pairs.as_ptr().wrapping_add(*next as usize + AHEAD));
         *next += 1;
     }
     spare.resize(spare.len().max(largest), 0);
@@ -145,19 +146,6 @@ fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, scratch: &mut S
             sort_by_digit(spare, cell, 1);
         }
     }
-}
-
-/// Asks for the memory at this place of a slice, or behind its end, before it is needed.
-#[inline(always)]
-fn prefetch<T>(slice: &[T], place: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has the instruction, and no address is an invalid one for it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(place).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, place);
 }
 
 /// Copies the pairs in the order of one digit of their keys, those with equal digits in their old order.

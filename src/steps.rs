@@ -14,6 +14,11 @@ pub(crate) trait Steps {
 
     /// Writes the steps from `start` on.
     fn fill(&self, start: usize, steps: &mut [Self::Step]);
+
+    /// What is noted of the row at this place, for those who need to know no more of it.
+    fn mark(&self, _place: usize) -> u8 {
+        unreachable!("only marked steps have marks")
+    }
 }
 
 impl<P: Steps> Steps for &P {
@@ -29,6 +34,41 @@ impl<P: Steps> Steps for &P {
 
     fn fill(&self, start: usize, steps: &mut [P::Step]) {
         (**self).fill(start, steps);
+    }
+
+    #[inline(always)]
+    fn mark(&self, place: usize) -> u8 {
+        (**self).mark(place)
+    }
+}
+
+/// Steps, and the mark at each place.
+pub(crate) struct Marked<P, M> {
+    pub steps: P,
+    pub mark: M,
+}
+
+impl<P: Steps, M: Fn(usize) -> u8> Steps for Marked<P, M> {
+    type Step = P::Step;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> P::Step {
+        self.steps.at(place)
+    }
+
+    #[inline(always)]
+    fn fill(&self, start: usize, steps: &mut [P::Step]) {
+        self.steps.fill(start, steps);
+    }
+
+    #[inline(always)]
+    fn mark(&self, place: usize) -> u8 {
+        (self.mark)(place)
     }
 }
 
@@ -151,6 +191,13 @@ pub(crate) struct Turned<'a, P> {
     pub n_last: usize,
 }
 
+impl<P: Steps> Turned<'_, P> {
+    fn original(&self, place: usize) -> usize {
+        let len = self.steps.len();
+        (place + len - self.n_last) % len
+    }
+}
+
 impl<P: Steps> Steps for Turned<'_, P> {
     type Step = P::Step;
 
@@ -159,8 +206,11 @@ impl<P: Steps> Steps for Turned<'_, P> {
     }
 
     fn at(&self, place: usize) -> P::Step {
-        let len = self.len();
-        self.steps.at((place + len - self.n_last) % len)
+        self.steps.at(self.original(place))
+    }
+
+    fn mark(&self, place: usize) -> u8 {
+        self.steps.mark(self.original(place))
     }
 
     fn fill(&self, start: usize, steps: &mut [P::Step]) {

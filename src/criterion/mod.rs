@@ -65,6 +65,11 @@ pub(crate) trait Criterion: Sync {
         unreachable!("order does not count")
     }
 
+    /// By rank: what [`Criterion::promise`] needs to know of a row, if it promises anything.
+    fn marks(_table: &Self::Table) -> &[u8] {
+        &[]
+    }
+
     /// What this row adds to the node's sums; `rank` is its rank among the node's targets, where order counts.
     fn step(&self, node: &Self::Node, item: Self::Item, rank: impl FnOnce() -> usize) -> Self::Step;
 
@@ -79,7 +84,8 @@ pub(crate) trait Criterion: Sync {
         scratch: &mut Self::Scratch,
     );
 
-    /// The most that any of these cuts can gain, where that costs less than a sweep. Who promises most is then swept first.
+    /// The most that any of these cuts can gain, where that costs less than a sweep. Who promises most is then swept first. Steps are
+    /// marked where order counts.
     fn promise<P: Steps<Step = Self::Step>, F: Fn(usize, usize) -> bool>(
         &self,
         _table: &Self::Table,

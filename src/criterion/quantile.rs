@@ -116,7 +116,9 @@ impl<T: Sample<f64>> Quantile<T> {
         scratch: &mut Scratch,
         stretches: &mut Vec<Stretch>,
     ) {
-        table.screen.live(contest.bar() - table.unit, &Self::order(table, steps, cuts), stretches);
+        let classes = table.screen.classes();
+        let order = Self::order(table, steps, cuts, |place| classes[steps.at(place) as usize]);
+        table.screen.live(contest.bar() - table.unit, &order, stretches);
         let Some(&favourite) = stretches.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
         // To get there costs, too.
         if cuts.min_weight > 0.0 || 4 * Stretch::cuts(stretches) < favourite.last {
@@ -182,11 +184,13 @@ impl<T: Sample<f64>> Quantile<T> {
         table: &'a Table,
         steps: &'a P,
         cuts: &'a Cuts<F>,
-    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, Units<'a, T>> {
+        class: impl Fn(usize) -> u8 + 'a,
+    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, impl Fn(usize) -> u8 + 'a, Units<'a, T>> {
         Order {
             cuts: (cuts.first, cuts.last),
             same: &cuts.same,
             rank: |place| steps.at(place) as usize,
+            class,
             weights: Units::new(&table.weights),
         }
     }
@@ -381,6 +385,10 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         item as usize
     }
 
+    fn marks(table: &Table) -> &[u8] {
+        if table.is_screened { table.screen.classes() } else { &[] }
+    }
+
     #[inline(always)]
     fn step(&self, _: &Node, _: u32, rank: impl FnOnce() -> usize) -> u32 {
         rank() as u32
@@ -402,7 +410,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         if T::WEIGHTED && table.is_screened {
             self.screen(table, steps, cuts, contest, scratch, &mut stretches);
         } else {
-            Self::order(table, steps, cuts).all(node.rows, &mut stretches);
+            Self::order(table, steps, cuts, |_| 0).all(node.rows, &mut stretches);
         }
         let highest = self.write_gains(table, rank, &stretches, scratch);
         let mut least = units(contest.bar());
@@ -441,7 +449,9 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         steps: &P,
         cuts: &Cuts<F>,
     ) -> Option<f64> {
-        table.is_screened.then(|| table.screen.most(&Self::order(table, steps, cuts)) + table.unit)
+        table
+            .is_screened
+            .then(|| table.screen.most(&Self::order(table, steps, cuts, |place| steps.mark(place))) + table.unit)
     }
 
     /// In small nodes the highest gains themselves: they decide nearly always, and a kernel for all features costs less than

@@ -25,7 +25,7 @@ use crate::partition::{keep_rows, partition_rows};
 use crate::scan::{Feature, promise, scan};
 use crate::search::decide;
 use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
-use crate::steps::{Indexed, LookedUp, Orders, TABLE, table};
+use crate::steps::{Indexed, LookedUp, Marked, Orders, TABLE, table};
 
 /// A subtree's columns, in both buffers, are to fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
@@ -46,6 +46,8 @@ pub(super) struct Workspace<X, C: Criterion> {
     buffers: [Vec<u16>; 2],
     /// Of the rows of the node that is being searched: what each adds to the node's sums.
     steps: Box<[C::Step; TABLE]>,
+    /// And what a promise needs to know of them.
+    marks: Box<[u8; TABLE]>,
     /// Of the rows of the node that is being divided: whether each goes left.
     sides: Box<[bool; TABLE]>,
     sweep: C::Scratch,
@@ -89,6 +91,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             items: Vec::new(),
             buffers: [Vec::new(), Vec::new()],
             steps: table(),
+            marks: table(),
             sides: table(),
             sweep: C::Scratch::default(),
             table: C::Table::default(),
@@ -189,7 +192,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         task: &Task<C::Node>,
     ) -> Option<Split> {
         let node = &task.node;
-        let Self { n_rows, cells, items, buffers, steps, sweep, table, search, child, .. } = self;
+        let Self { n_rows, cells, items, buffers, steps, marks, sweep, table, search, child, .. } = self;
         let len = fit.criterion.rows(node);
         let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
         let n_features = fit.x.n_columns();
@@ -221,15 +224,22 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         if looked_up && !C::ORDERED {
             fill_steps(steps);
         }
-        let (steps, table) = (&*steps, &*table);
+        key.iter().zip(C::marks(table)).for_each(|(&row, &mark)| marks[row as usize] = mark);
+        let (steps, marks, table) = (&*steps, &*marks, &*table);
         let value = |feature: usize| {
             let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
             move |place: usize| cells[rows[place] as usize]
         };
-        let by_table = |feature: usize| Feature {
-            steps: LookedUp { rows: orders.of(feature), table: steps },
-            value: value(feature),
-            has_missing: columns.has_missing[feature],
+        let by_table = |feature: usize| {
+            let rows = orders.of(feature);
+            Feature {
+                steps: Marked {
+                    steps: LookedUp { rows, table: steps },
+                    mark: move |place: usize| marks[rows[place] as usize],
+                },
+                value: value(feature),
+                has_missing: columns.has_missing[feature],
+            }
         };
         if let Outlook::Unknown = outlook {
             let most = |feature| promise(fit.criterion, table, &by_table(feature), fit.rules);

@@ -6,7 +6,7 @@
 //! to keep all threads busy with `subtree.rs`.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
 use super::crown::{Crown, Fate};
@@ -19,7 +19,7 @@ use crate::partition::partition;
 use crate::scan::{Feature, promise, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Tournament};
-use crate::steps::{Carried, Steps};
+use crate::steps::{Carried, Marked, Steps};
 use crate::tree::Tree;
 
 /// As many subtrees a thread as leave nobody without work for long while the last ones are grown.
@@ -35,20 +35,38 @@ struct Open<C: Criterion> {
     table: C::Table,
 }
 
-/// Of each row, by its ticket: its rank among its node's targets. Rows of different nodes lie side by side and are
+/// Of each row, by its ticket: its rank among its node's targets, and its mark. Rows of different nodes lie side by side and are
 /// written by different threads; relaxed stores cost what plain ones do.
-struct Ranks(Vec<AtomicU32>);
+struct Ranks {
+    ranks: Vec<AtomicU32>,
+    /// A byte a row: promises of a million rows read them from the second-level cache.
+    marks: Vec<AtomicU8>,
+}
 
 impl Ranks {
+    fn new(n_rows: usize) -> Self {
+        Self {
+            ranks: (0..n_rows).map(|_| AtomicU32::new(0)).collect(),
+            marks: (0..n_rows).map(|_| AtomicU8::new(0)).collect(),
+        }
+    }
+
     /// Numbers a node's rows, which are in the order of their targets.
-    fn number<C: Criterion>(&self, items: &[C::Item]) {
+    fn number<C: Criterion>(&self, table: &C::Table, items: &[C::Item]) {
         if C::ORDERED {
-            (0..).zip(items).for_each(|(rank, &item)| self.0[C::ticket(item)].store(rank, Ordering::Relaxed));
+            (0..).zip(items).for_each(|(rank, &item)| self.ranks[C::ticket(item)].store(rank, Ordering::Relaxed));
+            for (&item, &mark) in items.iter().zip(C::marks(table)) {
+                self.marks[C::ticket(item)].store(mark, Ordering::Relaxed);
+            }
         }
     }
 
     fn of<C: Criterion>(&self, item: C::Item) -> usize {
-        self.0[C::ticket(item)].load(Ordering::Relaxed) as usize
+        self.ranks[C::ticket(item)].load(Ordering::Relaxed) as usize
+    }
+
+    fn mark<C: Criterion>(&self, item: C::Item) -> u8 {
+        self.marks[C::ticket(item)].load(Ordering::Relaxed)
     }
 }
 
@@ -68,9 +86,12 @@ impl<C: Criterion> Open<C> {
     ) -> Feature<impl Steps<Step = C::Step> + 'a, impl Fn(usize) -> X + 'a> {
         let stretch = column.range(self.range(fit.criterion));
         Feature {
-            steps: Carried {
-                items: stretch.items,
-                step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
+            steps: Marked {
+                steps: Carried {
+                    items: stretch.items,
+                    step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
+                },
+                mark: move |place: usize| ranks.mark::<C>(stretch.items[place]),
             },
             value: move |place| fit.x.get(stretch.rows[place] as usize, feature),
             has_missing,
@@ -198,11 +219,12 @@ pub(super) fn grow<X: Cell, C: Criterion>(
     let mut hands: Vec<Hand<C>> = (0..fit.team.threads()).map(hand).collect();
     let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new(fit.rules)).collect();
 
-    let ranks = Ranks((0..columns.targets.rows.len()).map(|rank| AtomicU32::new(rank as u32)).collect());
+    let ranks = Ranks::new(columns.targets.rows.len());
     let mut spare_targets = Column::with_len(columns.targets.rows.len());
 
     let mut table = C::Table::default();
     fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
+    ranks.number::<C>(&table, &columns.targets.items);
     let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, is_left: false, node: root, table }];
     let mut partings: Vec<Parting> = Vec::new();
     let mut waiting: Vec<Seedling<C>> = Vec::new();
@@ -459,7 +481,7 @@ fn divide<X: Cell, C: Criterion>(
                 let described = fit.criterion.describe(items);
                 if is_open(&described) {
                     fit.criterion.tabulate(&described, items, table);
-                    ranks.number::<C>(items);
+                    ranks.number::<C>(table, items);
                 }
                 *node = Some(described);
                 return;

@@ -74,9 +74,19 @@ impl Screen {
         }
     }
 
+    /// By rank: the class of each row.
+    #[must_use]
+    pub fn classes(&self) -> &[u8] {
+        match self.numbers {
+            Numbers::Short => &self.short.of,
+            Numbers::Single => &self.single.of,
+            Numbers::Double => &self.double.of,
+        }
+    }
+
     /// The most that any cut of this order can gain, as pinball loss in units of the grids.
     #[inline(always)]
-    pub fn most(&self, order: &Order<impl Same, impl Rank, impl Weights>) -> f64 {
+    pub fn most(&self, order: &Order<impl Same, impl Rank, impl Class, impl Weights>) -> f64 {
         let mut most = 0.0;
         self.look(order, |stretch| most = if stretch.bound > most { stretch.bound } else { most });
         most
@@ -84,7 +94,12 @@ impl Screen {
 
     /// Appends the stretches of this order that have all the cuts that could gain so much.
     #[inline(always)]
-    pub fn live(&self, gain: f64, order: &Order<impl Same, impl Rank, impl Weights>, stretches: &mut Vec<Stretch>) {
+    pub fn live(
+        &self,
+        gain: f64,
+        order: &Order<impl Same, impl Rank, impl Class, impl Weights>,
+        stretches: &mut Vec<Stretch>,
+    ) {
         self.look(order, |stretch| {
             if stretch.bound >= gain {
                 stretches.push(stretch);
@@ -93,7 +108,7 @@ impl Screen {
     }
 
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, visit: impl FnMut(Stretch)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Class, impl Weights>, visit: impl FnMut(Stretch)) {
         match self.numbers {
             Numbers::Short => self.short.look(order, visit),
             Numbers::Single => self.single.look(order, visit),
@@ -127,13 +142,15 @@ impl Stretch {
 }
 
 /// An order of a node's rows, and the cuts of it that count.
-pub struct Order<S, R, W> {
+pub struct Order<S, R, K, W> {
     /// Least and greatest number of rows on the left.
     pub cuts: (usize, usize),
     /// Whether the values at these two places are the same; no cut parts them then.
     pub same: S,
     /// Where the row at this place stands among the node's targets.
     pub rank: R,
+    /// The class of that row.
+    pub class: K,
     pub weights: W,
 }
 
@@ -141,6 +158,8 @@ pub trait Same: Fn(usize, usize) -> bool {}
 impl<F: Fn(usize, usize) -> bool> Same for F {}
 pub trait Rank: Fn(usize) -> usize {}
 impl<F: Fn(usize) -> usize> Rank for F {}
+pub trait Class: Fn(usize) -> u8 {}
+impl<F: Fn(usize) -> u8> Class for F {}
 
 /// Weights of a node's rows, by rank.
 pub trait Weights: Copy {
@@ -168,7 +187,7 @@ impl Weights for &[i64] {
     }
 }
 
-impl<S: Same, R: Rank, W: Weights> Order<S, R, W> {
+impl<S: Same, R: Rank, K: Class, W: Weights> Order<S, R, K, W> {
     /// Appends stretches that have all cuts: where there are long runs of the same value, each cut alone.
     pub fn all(&self, n_rows: usize, stretches: &mut Vec<Stretch>) {
         let (mut first, last) = self.cuts;
@@ -324,18 +343,18 @@ impl<L: Lanes> Classes<L> {
 
     /// What the row at this place adds to the slopes on the left.
     #[inline(always)]
-    fn step<W: Weights>(&self, order: &Order<impl Same, impl Rank, W>, place: usize) -> L {
-        let rank = (order.rank)(place);
-        let step = || self.steps[self.of[rank] as usize];
+    fn step<W: Weights>(&self, order: &Order<impl Same, impl Rank, impl Class, W>, place: usize) -> L {
+        let step = || self.steps[(order.class)(place) as usize];
         if !W::DIFFER {
             return step();
         }
+        let rank = (order.rank)(place);
         self.weighted.get(rank).copied().unwrap_or_else(|| L::splat(order.weights.of(rank)).times(step()))
     }
 
     /// Calls `visit` for stretches that have all cuts.
     #[inline(always)]
-    fn look(&self, order: &Order<impl Same, impl Rank, impl Weights>, mut visit: impl FnMut(Stretch)) {
+    fn look(&self, order: &Order<impl Same, impl Rank, impl Class, impl Weights>, mut visit: impl FnMut(Stretch)) {
         let n_rows = self.of.len();
         let (first, last) = order.cuts;
         let neighbours = if n_rows < MANY { NEIGHBOURS.0 } else { NEIGHBOURS.1 };

@@ -279,12 +279,15 @@ impl Case {
             return Ok(());
         }
         screen.describe(self.level, &self.sorted, weights);
+        let screen = &*screen;
+        let classes = screen.classes();
         let first = 1 + dice.below(n.div_ceil(2).min(n - 1));
         let last = first + dice.below(n - first);
         let order = screen::Order {
             cuts: (first, last),
             same: |a: usize, b: usize| values[a] == values[b],
             rank: |place: usize| self.ranks[place],
+            class: |place: usize| classes[self.ranks[place]],
             weights,
         };
         let is_allowed = |k: &usize| (first..=last).contains(k) && values[k - 1] != values[*k];

@@ -7,6 +7,7 @@
 
 use super::layout::{Layout, Node, ROOT};
 use crate::data::{Cell, Matrix, Row};
+use crate::memory::prefetch;
 
 /// Rows of a block.
 pub(super) const BLOCK: usize = 64;
@@ -194,19 +195,6 @@ impl<X: Cell, N: Node<X>> Block<'_, X, N> {
         }
         Ok(())
     }
-}
-
-/// Asks for memory ahead of its use.
-#[inline(always)]
-fn prefetch<T>(place: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which changes nothing but caches, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(place.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
 
 #[cfg(test)]
