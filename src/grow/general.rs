@@ -20,7 +20,7 @@ use crate::params::{Choices, Splitter};
 use crate::scan::{Feature, promise, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Split, Tournament, partition_point};
-use crate::steps::{Carried, Steps, Turned};
+use crate::steps::{Carried, Marked, Steps, Turned};
 use crate::tree::{CategorySets, Test, Tree};
 
 /// Nodes from this many cells on are worked on by all threads.
@@ -368,11 +368,11 @@ impl<C: Criterion> Grower<'_, C> {
         self.put_in_order(open, feature, hand);
         let Hand { contest, sweep, filter, order, .. } = hand;
         let criterion = self.fit.criterion;
-        let step = |row: u32| {
-            let rank = || self.ranks[row as usize].load(Ordering::Relaxed) as usize;
-            criterion.step(&open.node, self.items[row as usize], rank)
-        };
-        let steps = Carried { items: order, step };
+        let rank = |row: u32| self.ranks[row as usize].load(Ordering::Relaxed) as usize;
+        let step = |row: u32| criterion.step(&open.node, self.items[row as usize], || rank(row));
+        let marks = C::marks(table);
+        let mark = |place: usize| marks[rank(order[place])];
+        let steps = Marked { steps: Carried { items: order, step }, mark };
         let value = |place: usize| self.value(order[place], feature);
         match &self.choices.monotonic {
             None => self.offer(open, table, feature, &steps, value, contest, sweep),
