@@ -85,17 +85,18 @@ fn time_bound(nodes: &Nodes, weights: impl Weights) -> f64 {
     let mut screen = Screen::default();
     screen.describe(Level::HALF, &nodes.sorted, weights);
     let cuts = (1, nodes.sorted.len() - 1);
-    let classes = screen.classes();
+    let marks = screen.marks();
     nodes.time(|ranks| {
-        let rank = |place: usize| ranks[place] as usize;
-        screen.most(&Order { cuts, same: |a, b| a == b, rank, class: |place| classes[rank(place)], weights }) as i64
+        let mark = |place: usize| marks[ranks[place] as usize];
+        screen.most(&Order { cuts, same: |a, b| a == b, mark, weights }) as i64
     })
 }
 
-fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch<i128>) -> [f64; KERNELS.len()] {
+fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
     let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
-    let rows = weighted::Rows::new(half, sorted, |rank| weights[rank]);
+    let mut rows = weighted::Rows::default();
+    rows.describe(half, sorted, weights);
     let all = [Stretch::new(1, sorted.len() - 1)];
     let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
         nodes.time(|ranks| {
@@ -118,7 +119,7 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch<i12
         heaps(half, |weights, rank| weights[rank]),
         nodes.time(|ranks| {
             Best::find(|best| {
-                rows.sweep(sorted, |rank| weights[rank], |i| ranks[i] as usize, &all, scratch, |k, g| best.offer(k, g));
+                rows.sweep(|i| ranks[i] as usize, &all, scratch, |k, g| best.offer(k, g));
             })
         }),
         time_bound(nodes, weights),

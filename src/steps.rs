@@ -3,6 +3,8 @@
 //! A sweep asks for steps by their place in that order and does not care where the order comes from: the top of the tree carries
 //! targets along in every column, a subtree keeps row numbers and looks steps up in a table.
 
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
 /// Steps in a feature's order.
 pub(crate) trait Steps {
     type Step;
@@ -16,7 +18,7 @@ pub(crate) trait Steps {
     fn fill(&self, start: usize, steps: &mut [Self::Step]);
 
     /// What is noted of the row at this place, for those who need to know no more of it.
-    fn mark(&self, _place: usize) -> u8 {
+    fn mark(&self, _place: usize) -> u32 {
         unreachable!("only marked steps have marks")
     }
 }
@@ -37,7 +39,7 @@ impl<P: Steps> Steps for &P {
     }
 
     #[inline(always)]
-    fn mark(&self, place: usize) -> u8 {
+    fn mark(&self, place: usize) -> u32 {
         (**self).mark(place)
     }
 }
@@ -48,7 +50,7 @@ pub(crate) struct Marked<P, M> {
     pub mark: M,
 }
 
-impl<P: Steps, M: Fn(usize) -> u8> Steps for Marked<P, M> {
+impl<P: Steps, M: Fn(usize) -> u32> Steps for Marked<P, M> {
     type Step = P::Step;
 
     #[inline(always)]
@@ -67,8 +69,39 @@ impl<P: Steps, M: Fn(usize) -> u8> Steps for Marked<P, M> {
     }
 
     #[inline(always)]
-    fn mark(&self, place: usize) -> u8 {
+    fn mark(&self, place: usize) -> u32 {
         (self.mark)(place)
+    }
+}
+
+/// A mark as it is stored by row: no wider than it needs to be. Threads write those of different rows side by side; relaxed stores cost
+/// what plain ones do.
+pub(crate) trait Mark: Default + Send + Sync {
+    fn set(&self, mark: u32);
+    fn get(&self) -> u32;
+}
+
+impl Mark for AtomicU8 {
+    #[inline(always)]
+    fn set(&self, mark: u32) {
+        self.store(mark as u8, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn get(&self) -> u32 {
+        self.load(Ordering::Relaxed).into()
+    }
+}
+
+impl Mark for AtomicU32 {
+    #[inline(always)]
+    fn set(&self, mark: u32) {
+        self.store(mark, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn get(&self) -> u32 {
+        self.load(Ordering::Relaxed)
     }
 }
 
@@ -104,8 +137,12 @@ pub(crate) const TABLE: usize = 1 << 16;
 
 /// A table with an entry for every number of 16 bits, on the heap.
 #[allow(clippy::unnecessary_box_returns)] // Half a megabyte.
-pub(crate) fn table<T: Copy + Default>() -> Box<[T; TABLE]> {
-    vec![T::default(); TABLE].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("the length is right"))
+pub(crate) fn table<T: Default>() -> Box<[T; TABLE]> {
+    (0..TABLE)
+        .map(|_| T::default())
+        .collect::<Box<[T]>>()
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("the length is right"))
 }
 
 /// The rows of a small node in the order of every feature.
@@ -209,7 +246,7 @@ impl<P: Steps> Steps for Turned<'_, P> {
         self.steps.at(self.original(place))
     }
 
-    fn mark(&self, place: usize) -> u8 {
+    fn mark(&self, place: usize) -> u32 {
         self.steps.mark(self.original(place))
     }
 

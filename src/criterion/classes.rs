@@ -6,6 +6,8 @@
 //!
 //! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
 
+use std::sync::atomic::AtomicU8;
+
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Sample, Weighted};
 use crate::split::Contest;
@@ -163,6 +165,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     type Table = ();
     /// Weight of each class on the left.
     type Scratch = Vec<i64>;
+    type Mark = AtomicU8;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> Node {

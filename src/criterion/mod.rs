@@ -13,10 +13,12 @@ pub(crate) mod squared;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
 pub(crate) use self::fixed_point::Grid;
 use crate::median::Level;
 use crate::split::{Contest, Cut, partition_point};
-use crate::steps::{Orders, Steps, TABLE};
+use crate::steps::{Mark, Orders, Steps, TABLE};
 
 /// A loss that a tree can minimise greedily. Chosen once a fit, so that every kernel is compiled for its criterion.
 pub(crate) trait Criterion: Sync {
@@ -30,6 +32,8 @@ pub(crate) trait Criterion: Sync {
     type Table: Default + Send + Sync;
     /// Buffers of a sweep, reused from feature to feature.
     type Scratch: Default + Send;
+    /// What is noted of a row for promises, as it is stored.
+    type Mark: Mark;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
     /// The loss by which the smallest nodes are grown, if there is a kernel for it.
@@ -66,7 +70,7 @@ pub(crate) trait Criterion: Sync {
     }
 
     /// By rank: what [`Criterion::promise`] needs to know of a row, if it promises anything.
-    fn marks(_table: &Self::Table) -> &[u8] {
+    fn marks(_table: &Self::Table) -> &[u32] {
         &[]
     }
 
@@ -217,12 +221,15 @@ pub(crate) struct Weighted<Y> {
 /// What a column carries for a row: a target, with a weight or with the weight one.
 pub(crate) trait Sample<Y>: Copy + Default + Send + Sync {
     const WEIGHTED: bool;
+    /// With weights, marks are wider.
+    type Mark: Mark;
     fn y(self) -> Y;
     fn weight(self) -> f64;
 }
 
 impl<Y: Copy + Default + Send + Sync> Sample<Y> for Y {
     const WEIGHTED: bool = false;
+    type Mark = AtomicU8;
     #[inline]
     fn y(self) -> Y {
         self
@@ -235,6 +242,7 @@ impl<Y: Copy + Default + Send + Sync> Sample<Y> for Y {
 
 impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
     const WEIGHTED: bool = true;
+    type Mark = AtomicU32;
     #[inline]
     fn y(self) -> Y {
         self.y

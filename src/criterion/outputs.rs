@@ -5,7 +5,7 @@
 
 use super::{Criterion, Cuts};
 use crate::split::{Contest, Cut};
-use crate::steps::{Carried, Steps};
+use crate::steps::{Carried, Marked, Steps};
 
 /// One output: its criterion, and the target of each row of X.
 pub(crate) struct Output<C: Criterion> {
@@ -104,6 +104,7 @@ impl<C: Criterion> Criterion for Outputs<C> {
     type Node = Node<C::Node>;
     type Table = Table<C::Table>;
     type Scratch = Scratch<C::Scratch>;
+    type Mark = C::Mark;
     const WEIGHTED: bool = C::WEIGHTED;
 
     fn describe(&self, rows: &[u32]) -> Self::Node {
@@ -170,14 +171,16 @@ impl<C: Criterion> Criterion for Outputs<C> {
                 continue;
             }
             n_asked += 1;
-            let step = |row: u32| {
-                let item = items[row as usize];
-                let rank = || tickets.binary_search(&C::ticket(item)).expect("every row of the node has its ticket");
-                criterion.step(node, item, rank)
+            let rank = |row: u32| {
+                let ticket = C::ticket(items[row as usize]);
+                tickets.binary_search(&ticket).expect("every row of the node has its ticket")
             };
+            let step = |row: u32| criterion.step(node, items[row as usize], || rank(row));
+            let marks = C::marks(table);
+            let steps = Marked { steps: Carried { items: rows, step }, mark: |place: usize| marks[rank(rows[place])] };
             let mut ledger = Ledger { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
             let ledger: &mut dyn Contest = &mut ledger;
-            criterion.sweep(node, table, &Carried { items: rows, step }, cuts, &mut { ledger }, sweep);
+            criterion.sweep(node, table, &steps, cuts, &mut { ledger }, sweep);
         }
         for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
             if n_allowed == n_asked && n_allowed > 0 {

@@ -16,6 +16,7 @@
 //! polynomial (for x < 0) most of the others. Cost: O(rows) a feature, and a logarithm a row for each node's impurity.
 
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU8;
 
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Sample};
@@ -213,6 +214,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     type Node = Node;
     type Table = ();
     type Scratch = ();
+    type Mark = AtomicU8;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> Node {

@@ -66,8 +66,8 @@ impl<T: Sample<f64>> Quantile<T> {
     ) {
         let Table { sorted, weights, rows, unit, .. } = table;
         let last = stretches.last().map_or(0, |stretch| stretch.last);
-        match (self.method, rows) {
-            (MedianMethod::TwoHeaps, _) => {
+        match self.method {
+            MedianMethod::TwoHeaps => {
                 let weight = |rank: usize| Units::<T>::new(weights).units(rank);
                 // Its gains are in units of 1 / denominator of the level; those of the others are a power of two of them.
                 let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
@@ -77,29 +77,21 @@ impl<T: Sample<f64>> Quantile<T> {
                     }
                 });
             }
-            (_, Some(rows)) => {
-                rows.sweep(sorted, |rank| weights[rank], rank, stretches, &mut memory.weighted, visit);
-            }
+            MedianMethod::RankBitmap if T::WEIGHTED => rows.sweep(rank, stretches, &mut memory.weighted, visit),
             _ if Stretch::cuts(stretches) * FAR_APART < last => {
                 let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
-                let rows = weighted::Rows::new(self.level, sorted, |_| 1).in_units_of(bits);
-                rows.sweep(sorted, |_| 1, rank, stretches, &mut memory.passing, visit);
+                quantile::sweep_some(self.level, bits, sorted, rank, stretches, &mut memory.bitmap, visit);
             }
             _ if self.level == Level::HALF => sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit),
             _ => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
         }
     }
 
-    /// Writes the gains of these stretches' cuts to the scratch and returns the highest of them.
-    fn write_gains(
-        &self,
-        table: &Table,
-        rank: impl Fn(usize) -> usize,
-        stretches: &[Stretch],
-        scratch: &mut Scratch,
-    ) -> i64 {
-        let Scratch { memory, gains, .. } = scratch;
+    /// Writes the gains of these stretches' cuts to the scratch, where the ranks are, and returns the highest of them.
+    fn write_gains(&self, table: &Table, stretches: &[Stretch], scratch: &mut Scratch) -> i64 {
+        let Scratch { memory, ranks, gains, .. } = scratch;
         gains.resize(gains.len().max(table.sorted.len()), 0);
+        let rank = |place: usize| ranks[place] as usize;
         self.each_gain(table, rank, stretches, memory, |n_left, gain| gains[n_left] = gain);
         let highest =
             |&Stretch { first, last, .. }: &Stretch| gains[first..=last].iter().fold(i64::MIN, |a, &b| a.max(b));
@@ -116,15 +108,14 @@ impl<T: Sample<f64>> Quantile<T> {
         scratch: &mut Scratch,
         stretches: &mut Vec<Stretch>,
     ) {
-        let classes = table.screen.classes();
-        let order = Self::order(table, steps, cuts, |place| classes[steps.at(place) as usize]);
+        let order = Self::order(table, steps, cuts);
         table.screen.live(contest.bar() - table.unit, &order, stretches);
         let Some(&favourite) = stretches.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
         // To get there costs, too.
         if cuts.min_weight > 0.0 || 4 * Stretch::cuts(stretches) < favourite.last {
             return;
         }
-        self.write_gains(table, |place| steps.at(place) as usize, &[favourite], scratch);
+        self.write_gains(table, &[favourite], scratch);
         let allowed = (favourite.first..=favourite.last).filter(|&n_left| cuts.allow(n_left));
         if let Some(gain) = allowed.map(|n_left| scratch.gains[n_left]).max() {
             contest.raise(gain.max(0) as f64 * table.unit);
@@ -184,13 +175,11 @@ impl<T: Sample<f64>> Quantile<T> {
         table: &'a Table,
         steps: &'a P,
         cuts: &'a Cuts<F>,
-        class: impl Fn(usize) -> u8 + 'a,
-    ) -> Order<&'a F, impl Fn(usize) -> usize + 'a, impl Fn(usize) -> u8 + 'a, Units<'a, T>> {
+    ) -> Order<&'a F, impl Fn(usize) -> u32 + 'a, Units<'a, T>> {
         Order {
             cuts: (cuts.first, cuts.last),
             same: &cuts.same,
-            rank: |place| steps.at(place) as usize,
-            class,
+            mark: |place| steps.mark(place),
             weights: Units::new(&table.weights),
         }
     }
@@ -223,7 +212,7 @@ pub(crate) struct Table {
     sorted: Vec<i64>,
     /// With weights only.
     weights: Vec<i64>,
-    rows: Option<weighted::Rows<i128>>,
+    rows: weighted::Rows,
     /// Of nodes that are not small.
     screen: Screen,
     is_screened: bool,
@@ -268,6 +257,8 @@ impl<T: Sample<f64>> Weights for Units<'_, T> {
 #[derive(Default)]
 pub(crate) struct Scratch {
     memory: Memory,
+    /// In a feature's order.
+    ranks: Vec<u32>,
     /// By number of rows on the left.
     gains: Vec<i64>,
     /// The same, feature after feature, of few rows.
@@ -282,8 +273,7 @@ pub(crate) struct Scratch {
 #[derive(Default)]
 struct Memory {
     bitmap: Bitmap,
-    weighted: weighted::Scratch<i128>,
-    passing: weighted::Scratch<i64>,
+    weighted: weighted::Scratch,
 }
 
 impl<T: Sample<f64>> Criterion for Quantile<T> {
@@ -294,6 +284,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     type Node = Node;
     type Table = Table;
     type Scratch = Scratch;
+    type Mark = T::Mark;
     const WEIGHTED: bool = T::WEIGHTED;
     const ORDERED: bool = true;
     const TINY: Option<TinyLoss> = if T::WEIGHTED { None } else { Some(TinyLoss::AbsoluteError) };
@@ -337,9 +328,8 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         if T::WEIGHTED {
             weights.clear();
             weights.extend(self.targets(tickets).map(|target| node.weights.put(target.weight())));
-            let described = weighted::Rows::new(self.level, sorted, |rank| weights[rank]);
-            *unit = described.unit();
-            *rows = Some(described);
+            rows.describe(self.level, sorted, weights);
+            *unit = rows.unit();
         } else if self.level == Level::HALF {
             // The kernel's gain is of the absolute error.
             *unit = 0.5;
@@ -385,8 +375,8 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         item as usize
     }
 
-    fn marks(table: &Table) -> &[u8] {
-        if table.is_screened { table.screen.classes() } else { &[] }
+    fn marks(table: &Table) -> &[u32] {
+        if table.is_screened { table.screen.marks() } else { &[] }
     }
 
     #[inline(always)]
@@ -403,16 +393,18 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         contest: &mut O,
         scratch: &mut Scratch,
     ) {
-        let rank = |place: usize| steps.at(place) as usize;
+        // All at once: in large nodes each is a cache miss, and many of them can be under way.
+        scratch.ranks.resize(node.rows, 0);
+        steps.fill(0, &mut scratch.ranks);
         let units = |bar: f64| (bar / table.unit).floor() as i64;
         let mut stretches = std::mem::take(&mut scratch.stretches);
         stretches.clear();
         if T::WEIGHTED && table.is_screened {
             self.screen(table, steps, cuts, contest, scratch, &mut stretches);
         } else {
-            Self::order(table, steps, cuts, |_| 0).all(node.rows, &mut stretches);
+            Self::order(table, steps, cuts).all(node.rows, &mut stretches);
         }
-        let highest = self.write_gains(table, rank, &stretches, scratch);
+        let highest = self.write_gains(table, &stretches, scratch);
         let mut least = units(contest.bar());
         if highest >= least {
             // The highest gain, if it is to be had, lifts the bar for all others.
@@ -427,7 +419,8 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             let (mut left, mut seen) = (0, 0);
             for n_left in n_lefts {
                 if !counts_rows_alone {
-                    left += (seen..n_left).map(|place| Units::<T>::new(&table.weights).units(rank(place))).sum::<i64>();
+                    let ranks = scratch.ranks[seen..n_left].iter();
+                    left += ranks.map(|&rank| Units::<T>::new(&table.weights).units(rank as usize)).sum::<i64>();
                     seen = n_left;
                 }
                 let gain = scratch.gains[n_left];
@@ -449,9 +442,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         steps: &P,
         cuts: &Cuts<F>,
     ) -> Option<f64> {
-        table
-            .is_screened
-            .then(|| table.screen.most(&Self::order(table, steps, cuts, |place| steps.mark(place))) + table.unit)
+        table.is_screened.then(|| table.screen.most(&Self::order(table, steps, cuts)) + table.unit)
     }
 
     /// In small nodes the highest gains themselves: they decide nearly always, and a kernel for all features costs less than
@@ -500,7 +491,9 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         let bar = near(top as f64 * table.unit, self.noise(node));
         let winner = bounds.iter().position(|&bound| bound >= bar);
         if let Some(feature) = winner.filter(|&feature| highest[feature] == top) {
-            self.write_gains(table, rank(feature), &all, scratch);
+            scratch.ranks.clear();
+            scratch.ranks.extend((0..node.rows).map(|place| rank(feature)(place) as u32));
+            self.write_gains(table, &all, scratch);
             let ties = |&n_left: &usize| scratch.gains[n_left] as f64 * table.unit >= bar;
             let n_left = allowed.clone().find(ties);
             if let Some(n_left) = n_left.filter(|&n_left| scratch.gains[n_left] == top) {

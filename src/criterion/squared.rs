@@ -15,6 +15,8 @@
 mod bounds;
 mod sweep;
 
+use std::sync::atomic::AtomicU8;
+
 use self::sweep::{LARGE, Screen, Sweep};
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Outlook, Sample, SmallNode, TinyLoss, Weighted};
@@ -270,6 +272,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     type Node = Node;
     type Table = ();
     type Scratch = Scratch;
+    type Mark = AtomicU8;
     const WEIGHTED: bool = T::WEIGHTED;
     const TINY: Option<TinyLoss> = if T::WEIGHTED { None } else { Some(TinyLoss::SquaredError) };
 

@@ -25,7 +25,7 @@ use crate::partition::{keep_rows, partition_rows};
 use crate::scan::{Feature, promise, scan};
 use crate::search::decide;
 use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
-use crate::steps::{Indexed, LookedUp, Marked, Orders, TABLE, table};
+use crate::steps::{Indexed, LookedUp, Mark, Marked, Orders, TABLE, table};
 
 /// A subtree's columns, in both buffers, are to fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
@@ -47,7 +47,7 @@ pub(super) struct Workspace<X, C: Criterion> {
     /// Of the rows of the node that is being searched: what each adds to the node's sums.
     steps: Box<[C::Step; TABLE]>,
     /// And what a promise needs to know of them.
-    marks: Box<[u8; TABLE]>,
+    marks: Box<[C::Mark; TABLE]>,
     /// Of the rows of the node that is being divided: whether each goes left.
     sides: Box<[bool; TABLE]>,
     sweep: C::Scratch,
@@ -224,7 +224,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         if looked_up && !C::ORDERED {
             fill_steps(steps);
         }
-        key.iter().zip(C::marks(table)).for_each(|(&row, &mark)| marks[row as usize] = mark);
+        key.iter().zip(C::marks(table)).for_each(|(&row, &mark)| marks[row as usize].set(mark));
         let (steps, marks, table) = (&*steps, &*marks, &*table);
         let value = |feature: usize| {
             let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
@@ -235,7 +235,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             Feature {
                 steps: Marked {
                     steps: LookedUp { rows, table: steps },
-                    mark: move |place: usize| marks[rows[place] as usize],
+                    mark: move |place: usize| marks[rows[place] as usize].get(),
                 },
                 value: value(feature),
                 has_missing: columns.has_missing[feature],

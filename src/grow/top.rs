@@ -6,7 +6,7 @@
 //! to keep all threads busy with `subtree.rs`.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use super::Fit;
 use super::crown::{Crown, Fate};
@@ -19,7 +19,7 @@ use crate::partition::partition;
 use crate::scan::{Feature, promise, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Tournament};
-use crate::steps::{Carried, Marked, Steps};
+use crate::steps::{Carried, Mark, Marked, Steps};
 use crate::tree::Tree;
 
 /// As many subtrees a thread as leave nobody without work for long while the last ones are grown.
@@ -37,17 +37,16 @@ struct Open<C: Criterion> {
 
 /// Of each row, by its ticket: its rank among its node's targets, and its mark. Rows of different nodes lie side by side and are
 /// written by different threads; relaxed stores cost what plain ones do.
-struct Ranks {
+struct Ranks<M> {
     ranks: Vec<AtomicU32>,
-    /// A byte a row: promises of a million rows read them from the second-level cache.
-    marks: Vec<AtomicU8>,
+    marks: Vec<M>,
 }
 
-impl Ranks {
+impl<M: Mark> Ranks<M> {
     fn new(n_rows: usize) -> Self {
         Self {
             ranks: (0..n_rows).map(|_| AtomicU32::new(0)).collect(),
-            marks: (0..n_rows).map(|_| AtomicU8::new(0)).collect(),
+            marks: (0..n_rows).map(|_| M::default()).collect(),
         }
     }
 
@@ -56,7 +55,7 @@ impl Ranks {
         if C::ORDERED {
             (0..).zip(items).for_each(|(rank, &item)| self.ranks[C::ticket(item)].store(rank, Ordering::Relaxed));
             for (&item, &mark) in items.iter().zip(C::marks(table)) {
-                self.marks[C::ticket(item)].store(mark, Ordering::Relaxed);
+                self.marks[C::ticket(item)].set(mark);
             }
         }
     }
@@ -65,8 +64,8 @@ impl Ranks {
         self.ranks[C::ticket(item)].load(Ordering::Relaxed) as usize
     }
 
-    fn mark<C: Criterion>(&self, item: C::Item) -> u8 {
-        self.marks[C::ticket(item)].load(Ordering::Relaxed)
+    fn mark<C: Criterion>(&self, item: C::Item) -> u32 {
+        self.marks[C::ticket(item)].get()
     }
 }
 
@@ -82,7 +81,7 @@ impl<C: Criterion> Open<C> {
         feature: usize,
         column: &'a Column<C::Item>,
         has_missing: bool,
-        ranks: &'a Ranks,
+        ranks: &'a Ranks<C::Mark>,
     ) -> Feature<impl Steps<Step = C::Step> + 'a, impl Fn(usize) -> X + 'a> {
         let stretch = column.range(self.range(fit.criterion));
         Feature {
@@ -278,7 +277,7 @@ fn search_level<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     columns: &mut Columns<C::Item>,
     moves: &Moves<'_>,
-    ranks: &Ranks,
+    ranks: &Ranks<C::Mark>,
     open: &[Open<C>],
     hands: &mut [Hand<C>],
 ) -> Vec<Vec<Prospect>> {
@@ -389,7 +388,7 @@ fn decide_level<X: Cell, C: Criterion>(
     columns: &Columns<C::Item>,
     open: &[Open<C>],
     prospects: &[Vec<Prospect>],
-    ranks: &Ranks,
+    ranks: &Ranks<C::Mark>,
     hand: &mut Hand<C>,
 ) -> Vec<Parting> {
     let mut partings = Vec::new();
@@ -462,7 +461,7 @@ fn divide<X: Cell, C: Criterion>(
     columns: &Columns<C::Item>,
     partings: &[Parting],
     sides: &Sides,
-    ranks: &Ranks,
+    ranks: &Ranks<C::Mark>,
     is_open: impl Fn(&C::Node) -> bool + Sync,
     crown: &mut Crown,
 ) -> Vec<Open<C>> {

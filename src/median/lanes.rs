@@ -77,6 +77,61 @@ arrays!(i16, i32, i16::MAX as f64, 0.0);
 arrays!(f32, f32, 2.0 / f32::EPSILON as f64, 32.0 * f32::EPSILON as f64);
 arrays!(f64, f64, 2.0 / f64::EPSILON, 32.0 * f64::EPSILON);
 
+/// Integers that are added up and then become other numbers.
+pub trait Integers: Copy + Default {
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// The nearest floats.
+    fn singles(self) -> Singles;
+    fn numbers(self) -> [f64; LANES];
+}
+
+/// Integers of 32 bits.
+pub trait Masks: Integers {
+    fn new(numbers: [i32; LANES]) -> Self;
+    /// This number's bits that are in the masks.
+    #[must_use]
+    fn and(self, number: i32) -> Self;
+}
+
+impl Integers for [i32; LANES] {
+    fn plus(self, other: Self) -> Self {
+        std::array::from_fn(|i| self[i] + other[i])
+    }
+
+    fn singles(self) -> Singles {
+        Singles::new(self.numbers())
+    }
+
+    fn numbers(self) -> [f64; LANES] {
+        self.map(f64::from)
+    }
+}
+
+impl Masks for [i32; LANES] {
+    fn new(numbers: [i32; LANES]) -> Self {
+        numbers
+    }
+
+    fn and(self, number: i32) -> Self {
+        self.map(|mask| mask & number)
+    }
+}
+
+impl Integers for [i16; LANES] {
+    fn plus(self, other: Self) -> Self {
+        Lanes::plus(self, other)
+    }
+
+    fn singles(self) -> Singles {
+        Singles::new(self.numbers())
+    }
+
+    fn numbers(self) -> [f64; LANES] {
+        self.map(f64::from)
+    }
+}
+
 /// Sixteen counts of up to 255.
 pub trait Counts: Copy {
     /// Integers that go with them.
@@ -124,9 +179,9 @@ impl Counts for [u8; LANES] {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable::{Bytes, Doubles, Shorts, Singles};
+pub use portable::{Bytes, Doubles, Longs, Shorts, Singles};
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::{Bytes, Doubles, Shorts, Singles};
+pub use x86_64::{Bytes, Doubles, Longs, Shorts, Singles};
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable {
@@ -134,6 +189,7 @@ mod portable {
 
     pub type Bytes = [u8; LANES];
     pub type Shorts = [i16; LANES];
+    pub type Longs = [i32; LANES];
     pub type Singles = [f32; LANES];
     pub type Doubles = [f64; LANES];
 }
@@ -142,15 +198,16 @@ mod portable {
 mod x86_64 {
     use std::arch::x86_64::{
         __m128, __m128d, __m128i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_add_pd, _mm_add_ps, _mm_add_sd,
-        _mm_add_ss, _mm_cvtsd_f64, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128, _mm_madd_epi16, _mm_max_epi16,
-        _mm_max_pd, _mm_max_ps, _mm_min_epu8, _mm_movehl_ps, _mm_mul_pd, _mm_mul_ps, _mm_mullo_epi16, _mm_set_epi16,
-        _mm_set_pd, _mm_set_ps, _mm_set1_epi16, _mm_set1_pd, _mm_set1_ps, _mm_setzero_si128, _mm_shuffle_epi32,
-        _mm_shuffle_ps, _mm_storeu_si128, _mm_sub_epi8, _mm_sub_epi16, _mm_sub_pd, _mm_sub_ps, _mm_unpackhi_epi8,
-        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpackhi_pd, _mm_unpacklo_epi8, _mm_unpacklo_epi32,
+        _mm_add_ss, _mm_and_si128, _mm_cvtepi32_ps, _mm_cvtsd_f64, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128,
+        _mm_madd_epi16, _mm_max_epi16, _mm_max_pd, _mm_max_ps, _mm_min_epu8, _mm_movehl_ps, _mm_mul_pd, _mm_mul_ps,
+        _mm_mullo_epi16, _mm_set_epi16, _mm_set_pd, _mm_set_ps, _mm_set1_epi16, _mm_set1_epi32, _mm_set1_pd,
+        _mm_set1_ps, _mm_setzero_si128, _mm_shuffle_epi32, _mm_shuffle_ps, _mm_srai_epi32, _mm_storeu_si128,
+        _mm_sub_epi8, _mm_sub_epi16, _mm_sub_pd, _mm_sub_ps, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
+        _mm_unpackhi_epi64, _mm_unpackhi_pd, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
         _mm_unpacklo_epi64,
     };
 
-    use super::{Counts, LANES, Lanes};
+    use super::{Counts, Integers, LANES, Lanes, Masks};
 
     #[derive(Clone, Copy, Debug)]
     pub struct Bytes(__m128i);
@@ -207,6 +264,90 @@ mod x86_64 {
                 _mm_storeu_si128(dots.as_mut_ptr().cast(), sums);
             }
             dots
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    pub struct Longs([__m128i; 4]);
+
+    impl Default for Longs {
+        #[inline(always)]
+        fn default() -> Self {
+            // SAFETY: as above.
+            Self([unsafe { _mm_setzero_si128() }; 4])
+        }
+    }
+
+    impl Integers for Longs {
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: as above.
+            Self(std::array::from_fn(|i| unsafe { _mm_add_epi32(self.0[i], other.0[i]) }))
+        }
+
+        #[inline(always)]
+        fn singles(self) -> Singles {
+            // SAFETY: as above.
+            Singles(self.0.map(|vector| unsafe { _mm_cvtepi32_ps(vector) }))
+        }
+
+        #[inline(always)]
+        fn numbers(self) -> [f64; LANES] {
+            let mut numbers = [0; LANES];
+            for (four, vector) in numbers.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
+                // SAFETY: as above; there is room for the 16 bytes that are written.
+                unsafe { _mm_storeu_si128(four.as_mut_ptr().cast(), vector) };
+            }
+            numbers.map(f64::from)
+        }
+    }
+
+    impl Masks for Longs {
+        #[inline(always)]
+        fn new(numbers: [i32; LANES]) -> Self {
+            let (fours, _) = numbers.as_chunks::<4>();
+            // SAFETY: as above; there are 16 bytes to be read.
+            Self(std::array::from_fn(|i| unsafe { _mm_loadu_si128(fours[i].as_ptr().cast()) }))
+        }
+
+        #[inline(always)]
+        fn and(self, number: i32) -> Self {
+            // SAFETY: as above.
+            Self(self.0.map(|vector| unsafe { _mm_and_si128(vector, _mm_set1_epi32(number)) }))
+        }
+    }
+
+    impl Integers for Shorts {
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            Lanes::plus(self, other)
+        }
+
+        #[inline(always)]
+        fn singles(self) -> Singles {
+            let [low, high] = self.0;
+            // SAFETY: as above. Each is put into the upper half of twice its width, and moved down with its sign.
+            let wide = unsafe {
+                let zero = _mm_setzero_si128();
+                [
+                    _mm_unpacklo_epi16(zero, low),
+                    _mm_unpackhi_epi16(zero, low),
+                    _mm_unpacklo_epi16(zero, high),
+                    _mm_unpackhi_epi16(zero, high),
+                ]
+            };
+            // SAFETY: as above.
+            Longs(wide.map(|vector| unsafe { _mm_srai_epi32::<16>(vector) })).singles()
+        }
+
+        #[inline(always)]
+        fn numbers(self) -> [f64; LANES] {
+            let mut numbers = [0i16; LANES];
+            for (eight, vector) in numbers.as_chunks_mut::<8>().0.iter_mut().zip(self.0) {
+                // SAFETY: as above; there is room for the 16 bytes that are written.
+                unsafe { _mm_storeu_si128(eight.as_mut_ptr().cast(), vector) };
+            }
+            numbers.map(f64::from)
         }
     }
 

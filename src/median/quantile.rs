@@ -15,6 +15,7 @@ use std::hint::select_unpredictable;
 
 use super::level::Level;
 use super::ranks::{Bitmap, LEFT, OneWord, RIGHT, Ranks};
+use super::screen::Stretch;
 
 /// Calls `visit(k, gain)` for k from 1 to `last`, below n: what is gained if the first k rows go left, in units of [`unit`].
 ///
@@ -39,6 +40,38 @@ pub fn sweep(
     }
 }
 
+/// Calls `visit(k, gain)` for each k of these stretches, which ascend from 1 to below n; gains are in units of 2^`bits` / the level's
+/// denominator. For cuts that are far apart: the pointers wait while rows in between are moved.
+///
+/// Rows on either side of a pointer often balance each other, and then it need not move at all.
+#[inline(always)]
+pub fn sweep_some(
+    level: Level,
+    bits: u32,
+    sorted: &[i64],
+    rank: impl Fn(usize) -> usize,
+    stretches: &[Stretch],
+    bitmap: &mut Bitmap,
+    mut visit: impl FnMut(usize, i64),
+) {
+    if sorted.len() < 2 {
+        return;
+    }
+    let mut walk = Walk::new(bitmap.reset(sorted.len()), level, sorted, rank(0));
+    let mut n_left = 0;
+    for &Stretch { first, last, .. } in stretches {
+        while n_left < last {
+            // Rarely between the pointers.
+            walk.pass(rank(n_left), |is_between, target| if is_between { target() } else { 0 });
+            n_left += 1;
+            if n_left >= first {
+                while walk.settle() {}
+                visit(n_left, walk.gain(bits));
+            }
+        }
+    }
+}
+
 /// Size of a gain's unit, in units of the targets' grid: from 1 to below 2, and exactly 1 for the median.
 #[must_use]
 pub fn unit(level: Level) -> f64 {
@@ -50,22 +83,27 @@ struct Quantile {
     target: i64,
     /// e above.
     excess: i64,
-    /// B above.
-    below: i64,
 }
 
 impl Quantile {
-    /// Takes a row in (`sign` = 1) or out (`sign` = −1).
+    /// Takes a row in (`sign` = 1) or out (`sign` = −1); returns whether it is below.
     #[inline(always)]
-    fn change(&mut self, level: Level, rank: usize, target: i64, sign: i64) {
+    fn change(&mut self, level: Level, rank: usize, sign: i64) -> bool {
         let is_below = rank < self.rank;
         self.excess += sign * (select_unpredictable(is_below, level.whole(), 0) - level.below());
-        self.below += sign * select_unpredictable(is_below, target, 0);
+        is_below
     }
 
-    /// Goes where the loss is least. `here`: the row that it stands on is of this side.
+    /// Goes one step towards where the loss is least. `here`: the row that it stands on is of this side. Returns whether that is so now,
+    /// whether it moved, and by how much B grew.
     #[inline(always)]
-    fn settle<const SIDE: bool>(&mut self, level: Level, here: bool, ranks: &impl Ranks, sorted: &[i64]) -> bool {
+    fn settle<const SIDE: bool>(
+        &mut self,
+        level: Level,
+        here: bool,
+        ranks: &impl Ranks,
+        sorted: &[i64],
+    ) -> (bool, bool, i64) {
         let (whole, target) = select_unpredictable(here, (level.whole(), self.target), (0, 0));
         let up = self.excess + whole < 0;
         let down = self.excess > 0;
@@ -75,9 +113,8 @@ impl Quantile {
         let passed = (select_unpredictable(up, whole, 0), select_unpredictable(up, target, 0));
         let passed = select_unpredictable(down, (-level.whole(), -next), passed);
         self.excess += passed.0;
-        self.below += passed.1;
         self.target = next;
-        here || up || down
+        (here || up || down, up || down, passed.1)
     }
 
     /// The part of q · loss that is this side's own.
@@ -93,6 +130,8 @@ struct Walk<'a, R> {
     sorted: &'a [i64],
     left: Quantile,
     right: Quantile,
+    /// B above, of both sides together: a row that is below both pointers, or neither, does not change it.
+    below: i64,
     /// The row under the right pointer is still there; that of the left one always is.
     right_stands: bool,
     /// q · loss of the node, without p·S.
@@ -104,19 +143,16 @@ impl<'a, R: Ranks> Walk<'a, R> {
     fn new(ranks: R, level: Level, sorted: &'a [i64], first: usize) -> Self {
         let (n, below, whole) = (sorted.len() as i64, level.below(), level.whole());
         let rank = below * n / whole;
-        let right = Quantile {
-            rank: rank as usize,
-            target: sorted[rank as usize],
-            excess: whole * rank - below * n,
-            below: sorted[..rank as usize].iter().sum(),
-        };
+        let right = Quantile { rank: rank as usize, target: sorted[rank as usize], excess: whole * rank - below * n };
+        let sum_below = sorted[..rank as usize].iter().sum();
         Self {
             ranks,
             level,
             sorted,
-            left: Quantile { rank: first, target: sorted[first], excess: 0, below: 0 },
+            left: Quantile { rank: first, target: sorted[first], excess: 0 },
             right_stands: true,
-            node: right.own() - i128::from(whole) * i128::from(right.below),
+            node: right.own() - i128::from(whole) * i128::from(sum_below),
+            below: sum_below,
             right,
         }
     }
@@ -130,15 +166,36 @@ impl<'a, R: Ranks> Walk<'a, R> {
 
     #[inline(always)]
     fn step(&mut self, rank: usize) -> i64 {
-        let target = self.sorted[rank];
+        self.pass(rank, |is_between, target| select_unpredictable(is_between, target(), 0));
+        self.settle();
+        self.gain(self.level.bits())
+    }
+
+    /// Moves a row to the left; the pointers stay where they are. `if_between` gives its target if it is between them, or zero.
+    #[inline(always)]
+    fn pass(&mut self, rank: usize, if_between: impl Fn(bool, &dyn Fn() -> i64) -> i64) {
         self.ranks.move_left(rank);
-        self.left.change(self.level, rank, target, 1);
-        self.left.settle::<LEFT>(self.level, true, &self.ranks, self.sorted);
-        self.right.change(self.level, rank, target, -1);
+        let to_left = self.left.change(self.level, rank, 1);
+        let from_right = self.right.change(self.level, rank, -1);
+        let target = if_between(to_left != from_right, &|| self.sorted[rank]);
+        self.below += select_unpredictable(to_left, target, -target);
         self.right_stands &= rank != self.right.rank;
-        self.right_stands = self.right.settle::<RIGHT>(self.level, self.right_stands, &self.ranks, self.sorted);
-        let below = i128::from(self.level.whole()) * i128::from(self.left.below + self.right.below);
+    }
+
+    /// Takes the pointers one step towards where they belong; whether there was one to go.
+    #[inline(always)]
+    fn settle(&mut self) -> bool {
+        let left = self.left.settle::<LEFT>(self.level, true, &self.ranks, self.sorted);
+        let right = self.right.settle::<RIGHT>(self.level, self.right_stands, &self.ranks, self.sorted);
+        self.right_stands = right.0;
+        self.below += left.2 + right.2;
+        left.1 || right.1
+    }
+
+    #[inline(always)]
+    fn gain(&self, bits: u32) -> i64 {
+        let below = i128::from(self.level.whole()) * i128::from(self.below);
         let gain = self.node + below - self.left.own() - self.right.own();
-        (gain >> self.level.bits()) as i64
+        (gain >> bits) as i64
     }
 }

@@ -231,38 +231,39 @@ impl Case {
         Ok(gains)
     }
 
-    /// Weights of one each, in 64 bits, and in the units of the kernel without weights.
-    fn check_ones(&self, scratch: &mut weighted::Scratch<i64>) -> TestCaseResult {
-        let cuts = self.cuts();
+    /// Where rows in between are passed over.
+    fn check_some(&self, bitmap: &mut Bitmap) -> TestCaseResult {
+        let (cuts, bits) = (self.cuts(), self.level.bits());
         let rank = |place: usize| self.ranks[place];
-        let rows = weighted::Rows::<i64>::new(self.level, &self.sorted, |_| 1).in_units_of(self.level.bits());
         let gains = Self::check_parts(self.sorted.len(), |stretches, gains| {
-            rows.sweep(&self.sorted, |_| 1, rank, stretches, scratch, |k, gain| gains.push((k, gain)));
+            let visit = |k, gain| gains.push((k, gain));
+            quantile::sweep_some(self.level, bits, &self.sorted, rank, stretches, bitmap, visit);
         })?;
         let ones = vec![1; self.sorted.len()];
-        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
+        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), bits)
     }
 
-    fn check_weighted(&self, scratch: &mut weighted::Scratch<i128>) -> TestCaseResult {
+    fn check_weighted(&self, scratch: &mut weighted::Scratch) -> TestCaseResult {
         let cuts = self.cuts();
-        let rows = weighted::Rows::<i128>::new(self.level, &self.sorted, |rank| self.weights[rank]);
+        let rows = weighted_rows(self.level, &self.sorted, &self.weights);
         let rank = |place: usize| self.ranks[place];
         let n = self.sorted.len();
         let gains = Self::check_parts(n, |stretches, gains| {
-            rows.sweep(
-                &self.sorted,
-                |rank| self.weights[rank],
-                rank,
-                stretches,
-                scratch,
-                |k, gain| gains.push((k, gain)),
-            );
+            rows.sweep(rank, stretches, scratch, |k, gain| gains.push((k, gain)));
         })?;
         let shift = (rows.unit() * self.level.whole() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
         self.check(&cuts, &gains, &self.naive_gains(self.level, &self.weights, &cuts), shift)
     }
+}
+
+fn weighted_rows(level: Level, sorted: &[i64], weights: &[i64]) -> weighted::Rows {
+    let mut rows = weighted::Rows::default();
+    // What an earlier node left behind must not matter.
+    rows.describe(Level::HALF, &(0..300).collect::<Vec<_>>(), &[1; 300]);
+    rows.describe(level, sorted, weights);
+    rows
 }
 
 impl Case {
@@ -280,14 +281,13 @@ impl Case {
         }
         screen.describe(self.level, &self.sorted, weights);
         let screen = &*screen;
-        let classes = screen.classes();
+        let marks = screen.marks();
         let first = 1 + dice.below(n.div_ceil(2).min(n - 1));
         let last = first + dice.below(n - first);
         let order = screen::Order {
             cuts: (first, last),
             same: |a: usize, b: usize| values[a] == values[b],
-            rank: |place: usize| self.ranks[place],
-            class: |place: usize| classes[self.ranks[place]],
+            mark: |place: usize| marks[self.ranks[place]],
             weights,
         };
         let is_allowed = |k: &usize| (first..=last).contains(k) && values[k - 1] != values[*k];
@@ -340,7 +340,7 @@ proptest! {
         case.check_median(&mut Bitmap::default())?;
         case.check_quantile(&mut Bitmap::default())?;
         case.check_weighted(&mut weighted::Scratch::default())?;
-        case.check_ones(&mut weighted::Scratch::default())?;
+        case.check_some(&mut Bitmap::default())?;
         case.check_heaps()?;
     }
 }
@@ -391,6 +391,7 @@ proptest! {
         for case in [recipe.case(), small.case()] {
             case.check_median(&mut bitmap)?;
             case.check_quantile(&mut bitmap)?;
+            case.check_some(&mut bitmap)?;
             case.check_weighted(&mut scratch)?;
         }
     }
@@ -406,8 +407,8 @@ proptest! {
             let rank = |place: usize| case.ranks[place];
             sweep::sweep(&case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[0] = gain });
             quantile::sweep(case.level, &case.sorted, rank, usize::MAX, &mut Bitmap::default(), |n, gain| if n == k { at_cut[1] = gain });
-            weighted::Rows::<i128>::new(case.level, &case.sorted, |rank| case.weights[rank])
-                .sweep(&case.sorted, |rank| case.weights[rank], rank, &[Stretch::new(1, case.sorted.len() - 1)], &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
+            weighted_rows(case.level, &case.sorted, &case.weights)
+                .sweep(rank, &[Stretch::new(1, case.sorted.len() - 1)], &mut weighted::Scratch::default(), |n, gain| if n == k { at_cut[2] = gain });
             gains.push(at_cut);
             let shuffled: Vec<usize> = dice.shuffle(k).into_iter().map(|i| case.ranks[i]).collect();
             case.ranks[..k].copy_from_slice(&shuffled);
@@ -423,21 +424,14 @@ fn pointers_pass_three_levels_of_groups() {
         let recipe = Recipe { n: 300_000, order, weighing, level: 0.5, step: 1 << 30, offset: 0, seed: 7 };
         let case = recipe.case();
         let cuts = [1, 2, 74_999, 150_000, 225_001, 299_999];
-        let rows = weighted::Rows::<i128>::new(case.level, &case.sorted, |rank| case.weights[rank]);
+        let rows = weighted_rows(case.level, &case.sorted, &case.weights);
         let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
         let all = [Stretch::new(1, case.sorted.len() - 1)];
-        rows.sweep(
-            &case.sorted,
-            |rank| case.weights[rank],
-            rank,
-            &all,
-            &mut weighted::Scratch::default(),
-            |_, gain| {
-                gains.push(gain);
-            },
-        );
+        rows.sweep(rank, &all, &mut weighted::Scratch::default(), |_, gain| {
+            gains.push(gain);
+        });
         let expected = case.naive_gains(case.level, &case.weights, &cuts);
         assert_eq!(
             cuts.map(|k| gains[k - 1]).to_vec(),
@@ -455,19 +449,12 @@ fn the_weights_grid_leaves_room_for_the_level() {
         let sorted: Vec<i64> = (0..n).map(|rank| if rank < n / 2 { -(1 << 51) } else { 1 << 51 }).collect();
         let weights = vec![(1i64 << weighted::weight_bits(level)) / n; n as usize];
         let mut least = i64::MAX;
-        let rows = weighted::Rows::<i128>::new(level, &sorted, |rank| weights[rank]);
+        let rows = weighted_rows(level, &sorted, &weights);
         let shuttle = |place: usize| if place.is_multiple_of(2) { place / 2 } else { 99 - place / 2 };
         let all = [Stretch::new(1, sorted.len() - 1)];
-        rows.sweep(
-            &sorted,
-            |rank| weights[rank],
-            shuttle,
-            &all,
-            &mut weighted::Scratch::default(),
-            |_, gain| {
-                least = least.min(gain);
-            },
-        );
+        rows.sweep(shuttle, &all, &mut weighted::Scratch::default(), |_, gain| {
+            least = least.min(gain);
+        });
         assert!(least >= 0);
     }
 }

@@ -11,32 +11,21 @@
 //! every 64 of those, and so on, and the pointer passes whole groups: at most 64 steps a level on its way out and in, whatever the
 //! weights and the order.
 //!
-//! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but
-//! which rows are left. Rows without weights, which need 64 bits, come here where few of their cuts count: what lies between is passed over.
-
-use std::ops::{Add, Mul, Sub};
+//! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but which
+//! rows are left.
 
 use super::level::Level;
 use super::ranks::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
 use super::screen::Stretch;
 
-/// An integer that is wide enough for products of weights and targets, and of weights and the level's denominator.
-pub trait Wide:
-    Copy + Default + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + From<i64> + Into<i128>
-{
-}
-impl Wide for i128 {}
-/// Of rows whose weight is one.
-impl Wide for i64 {}
-
 /// Σw and Σw·y over some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sums<N> {
+struct Sums {
     weight: i64,
-    moment: N,
+    moment: i128,
 }
 
-impl<N: Wide> Sums<N> {
+impl Sums {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self { weight: self.weight + other.weight, moment: self.moment + other.moment }
@@ -49,19 +38,19 @@ impl<N: Wide> Sums<N> {
 }
 
 /// Sums over every 64 ranks, every 64 of those, and so on, down to 64 sums or fewer. None at all for up to 64 ranks.
-type Pyramid<N> = Vec<Vec<Sums<N>>>;
+type Pyramid = Vec<Vec<Sums>>;
 
 /// Buffers of a sweep, reused from one to the next.
 #[derive(Debug, Default)]
-pub struct Scratch<N> {
+pub struct Scratch {
     /// One bit a rank: ones are left.
     words: Vec<u64>,
     /// Sums over the rows on the left.
-    left: Pyramid<N>,
+    left: Pyramid,
 }
 
-impl<N: Wide> Scratch<N> {
-    fn reset(&mut self, all: &Pyramid<N>, n: usize) {
+impl Scratch {
+    fn reset(&mut self, all: &Pyramid, n: usize) {
         self.words.clear();
         self.words.resize(n.div_ceil(64), 0);
         self.left.resize_with(all.len(), Vec::new);
@@ -72,7 +61,7 @@ impl<N: Wide> Scratch<N> {
     }
 
     #[inline(always)]
-    fn move_left(&mut self, rank: usize, row: Sums<N>) {
+    fn move_left(&mut self, rank: usize, row: Sums) {
         self.words[rank >> 6] |= 1 << (rank & 63);
         let mut index = rank;
         for level in &mut self.left {
@@ -82,55 +71,85 @@ impl<N: Wide> Scratch<N> {
     }
 }
 
-/// A node's rows by their targets, and what all its sweeps need to know of them.
+/// A node's rows by their targets, and what all its sweeps need to know of them. Its memory is reused from node to node.
 #[derive(Clone, Debug)]
-pub struct Rows<N> {
+pub struct Rows {
     level: Level,
-    all: Pyramid<N>,
+    /// In ascending order of their targets.
+    rows: Vec<Row>,
+    all: Pyramid,
     /// Where the node's own quantile is.
-    start: Quantile<N>,
+    start: Quantile,
     /// q · loss of the node, without p·S.
     node: i128,
     /// Low bits of q · gain that are dropped so that it fits in 62.
     shift: u32,
 }
 
-impl<N: Wide> Rows<N> {
-    /// Describes a node whose targets are `sorted` in ascending order; `weight(rank)` is that of a row.
+/// A row: side by side, so that a sweep, which comes to them at random, waits once for both.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    target: i64,
+    weight: i64,
+}
+
+impl Row {
+    #[inline(always)]
+    fn sums(self) -> Sums {
+        Sums { weight: self.weight, moment: i128::from(self.weight) * i128::from(self.target) }
+    }
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        let start = Quantile { rank: 0, excess: 0, below: 0 };
+        Self { level: Level::HALF, rows: Vec::new(), all: Pyramid::new(), start, node: 0, shift: 0 }
+    }
+}
+
+impl Rows {
+    /// Describes a node with these targets, in ascending order, and their weights.
     ///
     /// Weights are not negative. On their grids, sum of weights · largest target · denominator of the level stays below 2^125
-    /// ([`weight_bits`]); in 64 bits, sum of weights times either of these below 2^62.
-    pub fn new(level: Level, sorted: &[i64], weight: impl Fn(usize) -> i64) -> Self {
-        let row = |rank: usize| row::<N>(sorted, &weight, rank);
-        let total = (0..sorted.len()).map(row).fold(Sums::default(), Sums::plus);
-        let excess = N::default() - N::from(level.below()) * N::from(total.weight);
-        let mut start = Quantile { rank: 0, excess, below: N::default() };
-        while start.must_pass(level, row(start.rank)) {
-            start.pass(level, row(start.rank));
-            start.rank += 1;
+    /// ([`weight_bits`]).
+    pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
+        self.level = level;
+        self.rows.clear();
+        self.rows.extend(sorted.iter().zip(weights).map(|(&target, &weight)| Row { target, weight }));
+        let total = self.rows.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
+        self.start = Quantile { rank: 0, excess: -(i128::from(level.below()) * i128::from(total.weight)), below: 0 };
+        while self.start.must_pass(level, self.rows[self.start.rank].sums()) {
+            self.start.pass(level, self.rows[self.start.rank].sums());
+            self.start.rank += 1;
         }
-        let node = start.own(sorted) - i128::from(level.whole()) * start.below.into();
-        let loss = i128::from(level.below()) * total.moment.into() + node;
-        let mut all = Pyramid::new();
-        if sorted.len() > 64 {
-            let words = (0..sorted.len()).step_by(64);
-            all.push(
-                words
-                    .map(|from| (from..sorted.len().min(from + 64)).map(row).fold(Sums::default(), Sums::plus))
-                    .collect(),
-            );
-        }
-        while let Some(last) = all.last().filter(|last: &&Vec<_>| last.len() > 64) {
-            let above = last.chunks(64).map(|chunk| chunk.iter().copied().fold(Sums::default(), Sums::plus)).collect();
-            all.push(above);
-        }
-        Self { level, all, start, node, shift: (128 - loss.leading_zeros()).saturating_sub(62) }
+        self.node = self.start.own(&self.rows) - i128::from(level.whole()) * self.start.below;
+        let loss = i128::from(level.below()) * total.moment + self.node;
+        self.shift = (128 - loss.leading_zeros()).saturating_sub(62);
+        self.sum_groups();
     }
 
-    /// The same with gains in units of 2^`bits` / the level's denominator.
-    #[must_use]
-    pub fn in_units_of(self, bits: u32) -> Self {
-        Self { shift: bits, ..self }
+    fn sum_groups(&mut self) {
+        let Self { rows, all, .. } = self;
+        let (mut height, mut len) = (0, rows.len());
+        while len > 64 {
+            if all.len() == height {
+                all.push(Vec::new());
+            }
+            let (below, above) = all.split_at_mut(height);
+            above[0].clear();
+            match below.last() {
+                Some(groups) => {
+                    let sum = |groups: &[Sums]| groups.iter().copied().fold(Sums::default(), Sums::plus);
+                    above[0].extend(groups.chunks(64).map(sum));
+                }
+                None => {
+                    let sum = |rows: &[Row]| rows.iter().map(|row| row.sums()).fold(Sums::default(), Sums::plus);
+                    above[0].extend(rows.chunks(64).map(sum));
+                }
+            }
+            (height, len) = (height + 1, above[0].len());
+        }
+        all.truncate(height);
     }
 
     /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
@@ -142,20 +161,17 @@ impl<N: Wide> Rows<N> {
     /// Calls `visit(k, gain)` for each k of these stretches, which ascend from 1 to below n: what is gained if the first k rows go left, in
     /// units of [`Rows::unit`]. Rows in between cost little.
     ///
-    /// `sorted` and `weight` are those that the node was described with. `rank(place)` is where the row at this place of the
-    /// feature's order stands among them: each of 0 to n − 1 once.
+    /// `rank(place)` is where the row at this place of the feature's order stands among the node's targets: each of 0 to n − 1 once.
     #[inline(always)]
     pub fn sweep(
         &self,
-        sorted: &[i64],
-        weight: impl Fn(usize) -> i64,
         rank: impl Fn(usize) -> usize,
         stretches: &[Stretch],
-        scratch: &mut Scratch<N>,
+        scratch: &mut Scratch,
         mut visit: impl FnMut(usize, i64),
     ) {
-        scratch.reset(&self.all, sorted.len());
-        let mut walk = Walk { rows: self, sorted, weight, scratch, left: self.start.alone(), right: self.start };
+        scratch.reset(&self.all, self.rows.len());
+        let mut walk = Walk { rows: self, scratch, left: self.start.alone(), right: self.start };
         let mut n_left = 0;
         for &Stretch { first, last, .. } in stretches {
             while n_left < last {
@@ -175,79 +191,71 @@ pub fn weight_bits(level: Level) -> u32 {
     (125 - 51 - level.bits()).min(62)
 }
 
-#[inline(always)]
-fn row<N: Wide>(sorted: &[i64], weight: impl Fn(usize) -> i64, rank: usize) -> Sums<N> {
-    let weight = weight(rank);
-    Sums { weight, moment: N::from(weight) * N::from(sorted[rank]) }
-}
-
 /// A place among the ranks, on a row of its side or not.
 #[derive(Clone, Copy, Debug)]
-struct Quantile<N> {
+struct Quantile {
     rank: usize,
     /// e above.
-    excess: N,
+    excess: i128,
     /// B above.
-    below: N,
+    below: i128,
 }
 
-impl<N: Wide> Quantile<N> {
+impl Quantile {
     /// The same place with no rows around it.
     fn alone(self) -> Self {
-        Self { rank: self.rank, excess: N::default(), below: N::default() }
+        Self { rank: self.rank, excess: 0, below: 0 }
     }
 
     /// Goes up past these rows.
     #[inline(always)]
-    fn pass(&mut self, level: Level, rows: Sums<N>) {
-        self.excess = self.excess + N::from(level.whole()) * N::from(rows.weight);
+    fn pass(&mut self, level: Level, rows: Sums) {
+        self.excess = self.excess + i128::from(level.whole()) * i128::from(rows.weight);
         self.below = self.below + rows.moment;
     }
 
     /// Goes down past these rows.
     #[inline(always)]
-    fn pass_back(&mut self, level: Level, rows: Sums<N>) {
-        self.excess = self.excess - N::from(level.whole()) * N::from(rows.weight);
+    fn pass_back(&mut self, level: Level, rows: Sums) {
+        self.excess = self.excess - i128::from(level.whole()) * i128::from(rows.weight);
         self.below = self.below - rows.moment;
     }
 
     /// True if the place of least loss is above these rows.
     #[inline(always)]
-    fn must_pass(&self, level: Level, rows: Sums<N>) -> bool {
-        self.excess + N::from(level.whole()) * N::from(rows.weight) < N::default()
+    fn must_pass(&self, level: Level, rows: Sums) -> bool {
+        self.excess + i128::from(level.whole()) * i128::from(rows.weight) < 0
     }
 
     /// True if the place of least loss is below these rows.
     #[inline(always)]
-    fn must_pass_back(&self, level: Level, rows: Sums<N>) -> bool {
-        self.excess > N::from(level.whole()) * N::from(rows.weight)
+    fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
+        self.excess > i128::from(level.whole()) * i128::from(rows.weight)
     }
 
     /// The part of q · loss that is this side's own.
     #[inline(always)]
-    fn own(&self, sorted: &[i64]) -> i128 {
-        i128::from(sorted[self.rank]) * self.excess.into()
+    fn own(&self, rows: &[Row]) -> i128 {
+        i128::from(rows[self.rank].target) * self.excess
     }
 }
 
-struct Walk<'a, N, W> {
-    rows: &'a Rows<N>,
-    sorted: &'a [i64],
-    weight: W,
-    scratch: &'a mut Scratch<N>,
-    left: Quantile<N>,
-    right: Quantile<N>,
+struct Walk<'a> {
+    rows: &'a Rows,
+    scratch: &'a mut Scratch,
+    left: Quantile,
+    right: Quantile,
 }
 
-impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
+impl Walk<'_> {
     /// Moves one row to the left; the quantiles stay where they are.
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
-        let row = row(self.sorted, &self.weight, rank);
+        let row = self.rows.rows[rank].sums();
         self.scratch.move_left(rank, row);
-        let share = N::from(level.below()) * N::from(row.weight);
-        let added = |quantile: &Quantile<N>| if rank < quantile.rank { row } else { Sums::default() };
+        let share = i128::from(level.below()) * i128::from(row.weight);
+        let added = |quantile: &Quantile| if rank < quantile.rank { row } else { Sums::default() };
         let (to_left, from_right) = (added(&self.left), added(&self.right));
         self.left.pass(level, to_left);
         self.left.excess = self.left.excess - share;
@@ -260,16 +268,16 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
     fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
-        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below).into();
-        let gain = self.rows.node + below - self.left.own(self.sorted) - self.right.own(self.sorted);
+        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
+        let gain = self.rows.node + below - self.left.own(&self.rows.rows) - self.right.own(&self.rows.rows);
         (gain >> self.rows.shift) as i64
     }
 
     /// Where the loss is least.
     #[inline(always)]
-    fn settled<const SIDE: bool>(&self, quantile: Quantile<N>) -> Quantile<N> {
+    fn settled<const SIDE: bool>(&self, quantile: Quantile) -> Quantile {
         let here = self.here::<SIDE>(quantile.rank);
-        if quantile.excess > N::default() {
+        if quantile.excess > 0 {
             self.lower::<SIDE>(quantile)
         } else if quantile.must_pass(self.rows.level, here) {
             self.higher::<SIDE>(quantile, here)
@@ -280,9 +288,9 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
 
     /// The row at this rank if it is of this side.
     #[inline(always)]
-    fn here<const SIDE: bool>(&self, rank: usize) -> Sums<N> {
+    fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
         let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
-        if is_here { row(self.sorted, &self.weight, rank) } else { Sums::default() }
+        if is_here { self.rows.rows[rank].sums() } else { Sums::default() }
     }
 
     #[inline(always)]
@@ -292,14 +300,14 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
 
     /// This side's sums over a group of ranks.
     #[inline(always)]
-    fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums<N> {
+    fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums {
         let left = self.scratch.left[height][index];
         if SIDE == RIGHT { self.rows.all[height][index].minus(left) } else { left }
     }
 
     /// Goes up to the row where the loss is least: row by row to the end of the word, then by groups. There is such a row,
     /// because above the last one `excess` would be (q − p) · W.
-    fn higher<const SIDE: bool>(&self, mut quantile: Quantile<N>, here: Sums<N>) -> Quantile<N> {
+    fn higher<const SIDE: bool>(&self, mut quantile: Quantile, here: Sums) -> Quantile {
         let level = self.rows.level;
         quantile.pass(level, here);
         let mut index = quantile.rank >> 6;
@@ -307,7 +315,7 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
         loop {
             while bits != 0 {
                 let rank = index << 6 | lowest(bits);
-                let row = row(self.sorted, &self.weight, rank);
+                let row = self.rows.rows[rank].sums();
                 if !quantile.must_pass(level, row) {
                     return Quantile { rank, ..quantile };
                 }
@@ -320,7 +328,7 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
     }
 
     /// Passes whole words from this one on, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Quantile<N>, mut index: usize) -> usize {
+    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.all.len() - 1);
         loop {
             if index.is_multiple_of(64) && height < top && index >> 6 < self.rows.all[height + 1].len() {
@@ -344,15 +352,15 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
     }
 
     /// Goes down to the row where the loss is least; there is one, because below the first one `excess` would be −p · W.
-    fn lower<const SIDE: bool>(&self, mut quantile: Quantile<N>) -> Quantile<N> {
+    fn lower<const SIDE: bool>(&self, mut quantile: Quantile) -> Quantile {
         let level = self.rows.level;
         let mut index = quantile.rank >> 6;
         let mut bits = self.word::<SIDE>(index) & bits_below(quantile.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | highest(bits);
-                quantile.pass_back(level, row(self.sorted, &self.weight, rank));
-                if quantile.excess <= N::default() {
+                quantile.pass_back(level, self.rows.rows[rank].sums());
+                if quantile.excess <= 0 {
                     return Quantile { rank, ..quantile };
                 }
                 bits &= !(1 << (rank & 63));
@@ -363,7 +371,7 @@ impl<N: Wide, W: Fn(usize) -> i64> Walk<'_, N, W> {
     }
 
     /// Passes whole words from this one down, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Quantile<N>, mut index: usize) -> usize {
+    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Quantile, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.all.len() - 1);
         loop {
             if index % 64 == 63 && height < top {
