@@ -104,6 +104,25 @@ proptest! {
         }
     }
 
+    /// Medians of whole numbers tie by chance, and do so whatever they are multiplied by, though that rounds each by itself.
+    #[test]
+    fn offset_and_scale_of_multiples(
+        recipe in Recipe::any(20..200, 1..5),
+        params in depths(),
+        level in prop_oneof![Just(None), Just(Some(0.3)), Just(Some(0.9))],
+        weights in prop::option::of(Just((Weights::Integers, 0.2))),
+        offset in prop_oneof![Just(0.0), Just(1e6), Just(-123_456.0)],
+        scale in prop_oneof![Just(1e-12), Just(0.1), Just(1.0 / 3.0), 1e-9..1e9],
+    ) {
+        let loss = level.map_or(Loss::AbsoluteError, Loss::Quantile);
+        let mut table = Recipe { aim: Aim::Ranks(Values::Reals, loss), weights, ..recipe }.table();
+        table.y.iter_mut().for_each(|y| *y = (*y * 5.0).round());
+        let different: std::collections::BTreeSet<i64> = table.y.iter().map(|&y| y as i64).collect();
+        prop_assume!(different.len() >= 8);
+        let moved = Table { y: table.y.iter().map(|y| (y + offset) * scale).collect(), ..table.clone() };
+        prop_assert_eq!(structure(&table.fit(&params)), structure(&moved.fit(&params)));
+    }
+
     #[test]
     fn scale_of_x(recipe in small_recipes(), settings in Settings::any(), power in -200..200) {
         let columns = recipe.columns.iter().map(|&(_, missing)| (Cells::Distinct, missing)).collect();

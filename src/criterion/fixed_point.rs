@@ -11,7 +11,7 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// A grid for values from `-largest` to `largest` whose sums of absolute values stay below `total`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
-    /// Size of a unit: a power of two, so that scaling is exact.
+    /// Size of a unit: a power of two, so that scaling is exact, or what all values are multiples of.
     pub unit: f64,
     per_unit: f64,
 }
@@ -24,6 +24,16 @@ impl Grid {
         // Clamped so that the unit and its reciprocal are normal numbers.
         let exponent = (exponent(finest) + 1).clamp(-1022, 1021);
         Self { unit: exp2(exponent), per_unit: exp2(-exponent) }
+    }
+
+    /// For values that are multiples of this unit, nearly.
+    pub fn of_multiples(unit: f64) -> Self {
+        Self { unit, per_unit: 1.0 / unit }
+    }
+
+    /// How many times finer than this one the other grid is, as a power of two; `None` if it is coarser.
+    pub fn bits_to(self, finer: Self) -> Option<u32> {
+        u32::try_from(exponent(self.unit) - exponent(finer.unit)).ok()
     }
 
     #[inline(always)]

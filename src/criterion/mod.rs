@@ -5,6 +5,7 @@
 //! so that no cut may part them, it learns from [`Cuts`].
 
 pub(crate) mod classes;
+mod common_unit;
 pub(crate) mod fixed_point;
 pub(crate) mod outputs;
 pub(crate) mod poisson;
@@ -15,6 +16,7 @@ mod tests;
 
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
+pub(crate) use self::common_unit::FineGrid;
 pub(crate) use self::fixed_point::Grid;
 use crate::median::Level;
 use crate::split::{Contest, Cut, partition_point};
@@ -110,6 +112,11 @@ pub(crate) trait Criterion: Sync {
     /// True if no cut of a node with these targets is allowed, whatever else there is to gain.
     fn is_hopeless(&self, _node: &Self::Node) -> bool {
         false
+    }
+
+    /// The grid that numbers of this range, as many as there are rows, are put on, once the lowest has been subtracted.
+    fn grid(&self, rows: usize, range: f64) -> FineGrid {
+        FineGrid::new(None, range, range * rows as f64)
     }
 
     /// Whether the kernel for the smallest nodes may be used.

@@ -9,6 +9,7 @@
 
 use std::marker::PhantomData;
 
+use super::common_unit::{FineGrid, common_unit};
 use super::fixed_point::Grid;
 use super::{Criterion, Cuts, Location, Outlook, Sample, SmallNode, TinyLoss};
 use crate::median::few::{FEW_ROWS, Few};
@@ -41,13 +42,16 @@ pub(crate) struct Quantile<T> {
     method: MedianMethod,
     /// By ticket, in ascending order of y.
     targets: Vec<T>,
+    /// Where they are multiples of one unit.
+    multiples: Option<Grid>,
 }
 
 impl<T: Sample<f64>> Quantile<T> {
     /// For targets in ascending order.
     pub fn new(level: Level, report: Report, method: MedianMethod, targets: Vec<T>) -> Self {
         debug_assert!(targets.is_sorted_by(|a, b| a.y() <= b.y()));
-        Self { level, report, method, targets }
+        let multiples = common_unit(targets.iter().map(|target| target.y()));
+        Self { level, report, method, targets, multiples }
     }
 
     fn targets<'a>(&'a self, tickets: &'a [u32]) -> impl Iterator<Item = T> + Clone + 'a {
@@ -198,7 +202,7 @@ pub(crate) struct Node {
     rows: usize,
     lowest: f64,
     highest: f64,
-    values: Grid,
+    values: FineGrid,
     weights: Grid,
     /// Weight of all rows, on the grid.
     units: i64,
@@ -313,7 +317,7 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
             rows: tickets.len(),
             lowest,
             highest,
-            values: Grid::new(range, range * tickets.len() as f64),
+            values: self.grid(tickets.len(), range),
             weights,
             units,
             quantile: center.value,
@@ -506,6 +510,10 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
     fn sample(&self, ticket: u32) -> (f64, f64) {
         let target = self.targets[ticket as usize];
         (target.y(), target.weight())
+    }
+
+    fn grid(&self, rows: usize, range: f64) -> FineGrid {
+        FineGrid::new(self.multiples, range, range * rows as f64)
     }
 
     fn is_tiny_loss(&self) -> bool {

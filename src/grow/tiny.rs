@@ -23,7 +23,7 @@ pub(super) use self::deviations::Deviations;
 pub(super) use self::squares::Squares;
 use super::Fit;
 use super::sprout::Sprout;
-use crate::criterion::Criterion;
+use crate::criterion::{Criterion, FineGrid};
 use crate::data::{Cell, Matrix};
 use crate::split::threshold;
 use crate::steps::{Orders, TABLE, table};
@@ -50,7 +50,13 @@ pub(super) trait Kernel {
     fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_ROWS]) -> Summary;
 
     /// The feature and the number of rows on the left of the best cut of the node that was described last.
-    fn search<const N: usize, F: Fn(usize, usize) -> bool>(&mut self, node: &Node<'_, F>) -> Option<(usize, usize)>;
+    ///
+    /// `grid` is that of so many numbers of this range ([`Criterion::grid`]).
+    fn search<const N: usize, F: Fn(usize, usize) -> bool>(
+        &mut self,
+        node: &Node<'_, F>,
+        grid: impl Fn(usize, f64) -> FineGrid,
+    ) -> Option<(usize, usize)>;
 }
 
 /// What a node reports.
@@ -272,7 +278,8 @@ impl<K: Kernel> Tiny<K> {
             plot.cells.get(feature, self.rows[orders[feature][place % MAX_ROWS] as usize % MAX_ROWS])
         };
         let differ = |feature: usize, n_left: usize| value(feature, n_left - 1) != value(feature, n_left);
-        if let Some((feature, n_left)) = self.kernel.search::<N, _>(&Node { rows, orders, differ }) {
+        let grid = |rows: usize, range: f64| plot.fit.criterion.grid(rows, range);
+        if let Some((feature, n_left)) = self.kernel.search::<N, _>(&Node { rows, orders, differ }, grid) {
             self.divide::<N, X, C>(plot, open, feature, n_left, sprout);
         }
     }

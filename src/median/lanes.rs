@@ -505,6 +505,25 @@ mod tests {
         }
 
         #[test]
+        fn vectors_of_integers_are_arrays(rows in prop::collection::vec((any::<[bool; LANES]>(), 0..1 << 22), 1..100)) {
+            let (mut vectors, mut arrays) = (Longs::default(), <[i32; LANES]>::default());
+            let (mut counts, mut count_arrays) = (Shorts::default(), <[i16; LANES]>::default());
+            for (is_in, weight) in rows {
+                let masks = is_in.map(|is_in| -i32::from(is_in));
+                vectors = vectors.plus(Longs::new(masks).and(weight));
+                arrays = arrays.plus(masks.and(weight));
+                let ones = is_in.map(f64::from);
+                counts = Integers::plus(counts, Shorts::new(ones));
+                count_arrays = Integers::plus(count_arrays, <[i16; LANES]>::new(ones));
+            }
+            let ones = Singles::splat(1.0);
+            prop_assert_eq!(vectors.numbers(), arrays.numbers());
+            prop_assert_eq!(vectors.singles().dot(ones).to_bits(), arrays.singles().dot(ones).to_bits());
+            prop_assert_eq!(counts.numbers(), count_arrays.numbers());
+            prop_assert_eq!(counts.singles().dot(ones).to_bits(), count_arrays.singles().dot(ones).to_bits());
+        }
+
+        #[test]
         fn vectors_of_counts_are_arrays(a in any::<[u8; LANES]>(), b in any::<[u8; LANES]>(), integers in any::<[i16; LANES]>()) {
             fn all<C: Counts>(a: &[u8; LANES], b: &[u8; LANES], integers: [i16; LANES]) -> [i32; 4] {
                 let [a, b] = [a, b].map(C::new);

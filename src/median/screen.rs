@@ -30,11 +30,10 @@ const CLASSES: usize = LANES;
 const SIDE: usize = CLASSES / 2;
 /// Where they begin and end, as shares of the ranks on that side: each is 1.6 times as wide as the one before.
 const SHARES: [f64; SIDE + 1] = [0.0, 0.037, 0.06, 0.095, 0.153, 0.244, 0.39, 0.625, 1.0];
-/// A look at a cut covers its neighbours up to this part of the rows on the smaller side, as a power of two. In large nodes, where looks
-/// hardly count, it is the smaller one.
-const NEIGHBOURS: (u32, u32) = (4, 6);
-/// Rows of large nodes.
-const MANY: usize = 2_048;
+/// Rows that small integers can count.
+const COUNTED: usize = i16::MAX as usize;
+/// With weights, rows whose sums are kept in single precision.
+const SINGLE_ROWS: usize = 2_048;
 /// Pairs of neighbours that tell whether an order has long runs of the same value.
 const PAIRS: usize = 8;
 
@@ -47,10 +46,10 @@ const LEAST_WIDTH: f64 = 16.0;
 const CLASS_BITS: u32 = 5;
 /// As many as such numbers can tell apart: no index of such a table needs a check.
 const TABLE: usize = 1 << CLASS_BITS;
-/// Most bits of that weight: sums of so many rows as make a difference to them fit in 31.
+/// Most bits of that weight.
 const WEIGHT_BITS: u32 = 22;
-/// Rows that can be summed up with weights of as many bits.
-const MANY_WEIGHTED: usize = 1 << (31 - WEIGHT_BITS);
+/// So many such weights have a sum of 31 bits.
+const BATCH: usize = 1 << (31 - WEIGHT_BITS);
 
 /// The screen of a node.
 #[derive(Clone, Debug, Default)]
@@ -245,13 +244,13 @@ impl<S: Same, M: Mark, W: Weights> Order<S, M, W> {
     }
 
     /// Where the next stretch begins, and half its length, if this is the one that would come next.
-    fn tied_stretch(&self, start: usize, length: usize, n_rows: usize) -> (usize, usize) {
+    fn tied_stretch(&self, start: usize, length: usize, n_rows: usize, neighbours: u32) -> (usize, usize) {
         if !(self.same)(start - 1, start + 2 * length) {
             return (start, length);
         }
         // None of these parts different values: on to the next one that does, and if no other around it does, to it alone.
         let start = self.cut_from(start, n_rows, 2 * length);
-        let length = half(start, n_rows);
+        let length = half(start, n_rows, neighbours);
         let is_alone = length > 0 && (self.same)(start, start + 2 * length);
         (start, if is_alone { 0 } else { length })
     }
@@ -268,10 +267,22 @@ impl<S: Same, M: Mark, W: Weights> Order<S, M, W> {
     }
 }
 
+/// A look at a cut covers its neighbours up to this part of the rows on the smaller side, as a power of two: the smaller, the dearer are
+/// sweeps beside looks.
+#[inline(always)]
+fn neighbours<W: Weights>(n_rows: usize) -> u32 {
+    match n_rows {
+        ..256 => 4,
+        ..2_048 if !W::DIFFER => 4,
+        ..512 => 5,
+        _ => 6,
+    }
+}
+
 /// Half the length of the stretch of cuts that begins here.
 #[inline(always)]
-fn half(start: usize, n_rows: usize) -> usize {
-    start.min(n_rows - start) >> if n_rows < MANY { NEIGHBOURS.0 } else { NEIGHBOURS.1 }
+fn half(start: usize, n_rows: usize, neighbours: u32) -> usize {
+    start.min(n_rows - start) >> neighbours
 }
 
 /// A node's targets, class by class.
@@ -315,7 +326,7 @@ impl Outline {
             && !self.widths.iter().any(|&width| 0.0 < width && width < least_width)
         {
             Way::Short
-        } else if self.n_rows < MANY {
+        } else if self.n_rows < if W::DIFFER { SINGLE_ROWS } else { COUNTED } {
             Way::Single
         } else {
             Way::Double
@@ -329,7 +340,11 @@ impl Outline {
 
     /// So many that sums between two looks, or of all rows if there are few, fit in 31.
     fn weight_bits(&self) -> u32 {
-        if self.n_rows < MANY { WEIGHT_BITS.min(31 - (usize::BITS - self.n_rows.leading_zeros())) } else { WEIGHT_BITS }
+        if self.n_rows < SINGLE_ROWS {
+            WEIGHT_BITS.min(31 - (usize::BITS - self.n_rows.leading_zeros()))
+        } else {
+            WEIGHT_BITS
+        }
     }
 
     /// Writes the mark of each rank, with its weight in these units, and returns the weight of each class.
@@ -412,26 +427,27 @@ impl<L: Lanes> Classes<L> {
     ) {
         // Apart, because calls in a loop keep the compiler from keeping slopes in registers.
         if order.is_tied(n_rows) {
-            self.look_for::<true, _>(n_rows, order, rows, visit);
+            self.look_for::<true, _, _>(n_rows, order, rows, visit);
         } else {
-            self.look_for::<false, _>(n_rows, order, rows, visit);
+            self.look_for::<false, _, _>(n_rows, order, rows, visit);
         }
     }
 
     #[inline(always)]
-    fn look_for<const TIED: bool, R: Slopes<L>>(
+    fn look_for<const TIED: bool, R: Slopes<L>, W: Weights>(
         &self,
         n_rows: usize,
-        order: &Order<impl Same, impl Mark, impl Weights>,
+        order: &Order<impl Same, impl Mark, W>,
         rows: &R,
         mut visit: impl FnMut(Stretch),
     ) {
         let (first, last) = order.cuts;
+        let neighbours = neighbours::<W>(n_rows);
         let (mut left, mut place, mut start) = (rows.none(), 0, first);
         while start <= last {
-            let mut half = half(start, n_rows);
+            let mut half = half(start, n_rows, neighbours);
             if TIED {
-                (start, half) = order.tied_stretch(start, half, n_rows);
+                (start, half) = order.tied_stretch(start, half, n_rows, neighbours);
                 if start > last {
                     return;
                 }
@@ -597,7 +613,7 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for Many<'_, F> {
     #[inline(always)]
     fn add(&self, (mut up_to, mut all): Self::Left, mut places: Range<usize>) -> Self::Left {
         while !places.is_empty() {
-            let end = places.end.min(places.start + MANY_WEIGHTED);
+            let end = places.end.min(places.start + BATCH);
             let few = self.0.add(self.0.none(), places.start..end);
             up_to.iter_mut().zip(few.0.numbers()).for_each(|(sum, more)| *sum += more);
             all += few.1;

@@ -4,7 +4,7 @@
 //! between all targets serve every node.
 
 use super::{Kernel, MAX_ROWS, Node, Order, Summary};
-use crate::criterion::Grid;
+use crate::criterion::FineGrid;
 use crate::median::gaps::Gaps;
 use crate::median::{Bitmap, Center, Level, sweep};
 use crate::split::near;
@@ -68,10 +68,14 @@ impl Kernel for Deviations {
     }
 
     #[inline(always)]
-    fn search<const N: usize, F: Fn(usize, usize) -> bool>(&mut self, node: &Node<'_, F>) -> Option<(usize, usize)> {
+    fn search<const N: usize, F: Fn(usize, usize) -> bool>(
+        &mut self,
+        node: &Node<'_, F>,
+        grid: impl Fn(usize, f64) -> FineGrid,
+    ) -> Option<(usize, usize)> {
         let len = node.rows.len();
         let Some(counts) = self.gaps.node(&self.rows[..len], self.sorted[len - 1] - self.sorted[0]) else {
-            return self.search_close_call(node);
+            return self.search_close_call(node, grid);
         };
         let forbidden = &self.forbidden[len];
         self.losses.resize(node.orders.len(), [0; MAX_ROWS]);
@@ -102,17 +106,21 @@ impl Kernel for Deviations {
         {
             return Some(winner);
         }
-        self.search_close_call(node)
+        self.search_close_call(node, grid)
     }
 }
 
 impl Deviations {
     /// All cuts, by the kernel for larger nodes; of those that tie with the best, the first one.
     #[cold]
-    fn search_close_call<F: Fn(usize, usize) -> bool>(&mut self, node: &Node<'_, F>) -> Option<(usize, usize)> {
+    fn search_close_call<F: Fn(usize, usize) -> bool>(
+        &mut self,
+        node: &Node<'_, F>,
+        grid: impl Fn(usize, f64) -> FineGrid,
+    ) -> Option<(usize, usize)> {
         let len = node.rows.len();
         let (lowest, range) = (self.sorted[0], self.sorted[len - 1] - self.sorted[0]);
-        let grid = Grid::new(range, range * len as f64);
+        let grid = grid(len, range);
         let sorted = self.sorted.map(|target| grid.put(target - lowest));
         let mut ranks = [0; MAX_ROWS];
         (0..).zip(&self.rows[..len]).for_each(|(rank, &row)| ranks[row as usize] = rank);

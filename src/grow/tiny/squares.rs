@@ -4,7 +4,7 @@
 //! `t² · m / (k · (m − k))`. Floats tell which cuts come close to the best.
 
 use super::{Kernel, MAX_ROWS, Node, Order, Summary};
-use crate::criterion::Grid;
+use crate::criterion::{FineGrid, Grid};
 use crate::split::near;
 
 /// Features that are looked at side by side: enough to hide that each addition waits for the one before.
@@ -75,7 +75,11 @@ impl Kernel for Squares {
     }
 
     #[inline(always)]
-    fn search<const N: usize, F: Fn(usize, usize) -> bool>(&mut self, node: &Node<'_, F>) -> Option<(usize, usize)> {
+    fn search<const N: usize, F: Fn(usize, usize) -> bool>(
+        &mut self,
+        node: &Node<'_, F>,
+        _: impl Fn(usize, f64) -> FineGrid,
+    ) -> Option<(usize, usize)> {
         self.highest.resize(node.orders.len(), 0.0);
         let scales = &self.scales[node.rows.len()];
         let (fours, rest) = node.orders.as_chunks::<LANES>();
