@@ -25,7 +25,7 @@ const SMALL: usize = 64;
 const SMALL_WEIGHTED: usize = FEW_ROWS;
 
 /// Where so many rows come on each cut, they are passed over from one cut to the next.
-const FAR_APART: usize = 16;
+const FAR_APART: usize = 32;
 
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,11 +402,11 @@ impl<T: Sample<f64>> Criterion for Quantile<T> {
         steps.fill(0, &mut scratch.ranks);
         let units = |bar: f64| (bar / table.unit).floor() as i64;
         let mut stretches = std::mem::take(&mut scratch.stretches);
-        stretches.clear();
         if T::WEIGHTED && table.is_screened {
+            stretches.clear();
             self.screen(table, steps, cuts, contest, scratch, &mut stretches);
         } else {
-            Self::order(table, steps, cuts).all(node.rows, &mut stretches);
+            Self::order(table, steps, cuts).all(node.rows, FAR_APART, &mut stretches);
         }
         let highest = self.write_gains(table, &stretches, scratch);
         let mut least = units(contest.bar());

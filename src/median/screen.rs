@@ -36,6 +36,8 @@ const COUNTED: usize = i16::MAX as usize;
 const SINGLE_ROWS: usize = 2_048;
 /// Pairs of neighbours that tell whether an order has long runs of the same value.
 const PAIRS: usize = 8;
+/// Cuts after which it is asked whether such runs are as long as they seemed.
+const PATIENCE: usize = 32;
 
 /// Small integers hold all widths if their sum is this many units,
 const SHORT_RANGE: f64 = 32_000.0;
@@ -217,21 +219,23 @@ impl Weights for &[i64] {
 }
 
 impl<S: Same, M: Mark, W: Weights> Order<S, M, W> {
-    /// Appends stretches that have all cuts: where there are long runs of the same value, each cut alone.
-    pub fn all(&self, n_rows: usize, stretches: &mut Vec<Stretch>) {
+    /// Writes stretches that have all cuts: where runs of the same value are longer than this on average, each cut alone.
+    pub fn all(&self, n_rows: usize, long: usize, stretches: &mut Vec<Stretch>) {
         let (mut first, last) = self.cuts;
-        if !self.is_tied(n_rows) {
-            return stretches.push(Stretch::new(first, last));
-        }
-        let mut run = 0;
-        loop {
+        stretches.clear();
+        let (mut run, mut is_tied) = (0, self.is_tied(n_rows));
+        while is_tied {
             let cut = self.cut_from(first, n_rows, run);
             if cut > last {
                 return;
             }
             stretches.push(Stretch::new(cut, cut));
             (first, run) = (cut + 1, cut - first);
+            // What it costs to find cuts that are close together is lost.
+            is_tied = stretches.len() < PATIENCE || stretches.len() * long < cut;
         }
+        stretches.clear();
+        stretches.push(Stretch::new(self.cuts.0, last));
     }
 
     /// Whether there seem to be long runs of the same value.
@@ -444,14 +448,19 @@ impl<L: Lanes> Classes<L> {
         let (first, last) = order.cuts;
         let neighbours = neighbours::<W>(n_rows);
         let (mut left, mut place, mut start) = (rows.none(), 0, first);
+        // Stretches since the last one without a cut. Where there are many, it is asked now and then only: values are far to fetch.
+        let mut with_cuts = 0usize;
         while start <= last {
             let mut half = half(start, n_rows, neighbours);
-            if TIED {
-                (start, half) = order.tied_stretch(start, half, n_rows, neighbours);
+            if TIED && (with_cuts < 4 || with_cuts.is_multiple_of(8)) {
+                let next = order.tied_stretch(start, half, n_rows, neighbours);
+                with_cuts = if next.0 == start { with_cuts } else { 0 };
+                (start, half) = next;
                 if start > last {
                     return;
                 }
             }
+            with_cuts += 1;
             let middle = start + half;
             left = if TIED { add_apart(rows, left, place..middle) } else { rows.add(left, place..middle) };
             place = middle;

@@ -300,8 +300,10 @@ impl Case {
             Ok(())
         };
         let mut stretches = Vec::new();
-        order.all(n, &mut stretches);
-        has_all(&stretches, &mut cuts.iter().copied())?;
+        for long in [1, 1_000] {
+            order.all(n, long, &mut stretches);
+            has_all(&stretches, &mut cuts.iter().copied())?;
+        }
         let whole = self.level.whole() as f64;
         let ranked: Vec<i64> = (0..n).map(|rank| weights.of(rank) as i64).collect();
         let gains: Vec<f64> =

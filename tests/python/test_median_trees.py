@@ -207,6 +207,18 @@ class TestOffsetsAndScales:
             scaled.tree_.impurity, expected.tree_.impurity * scale, rtol=1e-9, atol=1e-12 * scale
         )
 
+    @WEIGHTS
+    @pytest.mark.parametrize(("scale", "offset"), [(1e-12, 0), (1 / 60, 0), (0.1, 1e9)])
+    def test_ties_by_chance_stay_ties(self, settings, scale, offset, weighted):
+        """Whole numbers far from 0, times what rounds each of them by itself."""
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 30, (300, 4)).astype(float)
+        y = rng.integers(0, 40, 300) + 1e6
+        weight = integer_weights(300) if weighted else None
+        expected = DecisionTreeRegressor(**settings).fit(X, y, weight)
+        moved = DecisionTreeRegressor(**settings).fit(X, y * scale + offset, weight)
+        assert_same_tree(moved, expected, STRUCTURE)
+
     def test_threads_and_memory_order_change_nothing(self, settings):
         X, y = friedman(20_000)
         expected = DecisionTreeRegressor(n_jobs=1, **settings).fit(X, y)
