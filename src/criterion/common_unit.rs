@@ -21,7 +21,7 @@ const LARGEST: f64 = (1u64 << 50) as f64;
 /// what targets are rounded by.
 ///
 /// Targets ascend.
-pub(crate) fn common_unit(targets: impl Iterator<Item = f64> + Clone) -> Option<Grid> {
+pub(crate) fn common_unit(targets: &(impl Iterator<Item = f64> + Clone)) -> Option<Grid> {
     let (lowest, highest) = (targets.clone().next()?, targets.clone().last()?);
     let rounding = ROUNDING * lowest.abs().max(highest.abs());
     let range = highest - lowest;
@@ -119,7 +119,7 @@ mod tests {
 
     fn unit_of(mut targets: Vec<f64>) -> Option<f64> {
         targets.sort_by(f64::total_cmp);
-        common_unit(targets.into_iter()).map(|grid| grid.unit)
+        common_unit(&targets.into_iter()).map(|grid| grid.unit)
     }
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
             offset in prop_oneof![Just(0i64), -1_000_000..1_000_000i64],
         ) {
             let targets: Vec<f64> = multiples.iter().map(|k| (k * factor + offset) as f64 * scale).collect();
-            let grid = common_unit(targets.iter().copied()).unwrap();
+            let grid = common_unit(&targets.iter().copied()).unwrap();
             let first = multiples.first().unwrap();
             let numbers: Vec<i64> = targets.iter().map(|target| grid.put(target - targets[0])).collect();
             // Multiples of one another: the same, but for what they all have in common.
-            let common = multiples.iter().map(|k| k - first).fold(0, |a, b| num_gcd(a, b));
+            let common = multiples.iter().map(|k| k - first).fold(0, num_gcd);
             let expected: Vec<i64> = multiples.iter().map(|k| (k - first) / common).collect();
             prop_assert_eq!(numbers, expected);
         }
@@ -156,7 +156,7 @@ mod tests {
             let targets: Vec<f64> = multiples.iter().map(|&k| k as f64 * 0.1 + offset).collect();
             let plain: Vec<f64> = multiples.iter().map(|&k| k as f64).collect();
             let numbers = |targets: &[f64]| {
-                let grid = common_unit(targets.iter().copied()).unwrap();
+                let grid = common_unit(&targets.iter().copied()).unwrap();
                 targets.iter().map(|target| grid.put(target - targets[0])).collect::<Vec<_>>()
             };
             prop_assert_eq!(numbers(&targets), numbers(&plain));
@@ -164,7 +164,9 @@ mod tests {
 
         #[test]
         fn reals_have_no_unit(mut targets in prop::collection::vec(-1.0..1.0f64, 2..100), offset in prop_oneof![Just(0.0), Just(1e9)]) {
-            targets.iter_mut().for_each(|target| *target += offset);
+            for target in &mut targets {
+                *target += offset;
+            }
             // Those of an offset are multiples of what they are rounded to, and no others.
             prop_assert_eq!(unit_of(targets), None);
         }

@@ -50,7 +50,7 @@ impl<T: Sample<f64>> Quantile<T> {
     /// For targets in ascending order.
     pub fn new(level: Level, report: Report, method: MedianMethod, targets: Vec<T>) -> Self {
         debug_assert!(targets.is_sorted_by(|a, b| a.y() <= b.y()));
-        let multiples = common_unit(targets.iter().map(|target| target.y()));
+        let multiples = common_unit(&targets.iter().map(|target| target.y()));
         Self { level, report, method, targets, multiples }
     }
 
@@ -82,12 +82,14 @@ impl<T: Sample<f64>> Quantile<T> {
                 });
             }
             MedianMethod::RankBitmap if T::WEIGHTED => rows.sweep(rank, stretches, &mut memory.weighted, visit),
-            _ if Stretch::cuts(stretches) * FAR_APART < last => {
+            MedianMethod::RankBitmap if Stretch::cuts(stretches) * FAR_APART < last => {
                 let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
                 quantile::sweep_some(self.level, bits, sorted, rank, stretches, &mut memory.bitmap, visit);
             }
-            _ if self.level == Level::HALF => sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit),
-            _ => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
+            MedianMethod::RankBitmap if self.level == Level::HALF => {
+                sweep::sweep(sorted, rank, last, &mut memory.bitmap, visit);
+            }
+            MedianMethod::RankBitmap => quantile::sweep(self.level, sorted, rank, last, &mut memory.bitmap, visit),
         }
     }
 

@@ -275,10 +275,10 @@ impl<S: Same, M: Mark, W: Weights> Order<S, M, W> {
 /// sweeps beside looks.
 #[inline(always)]
 fn neighbours<W: Weights>(n_rows: usize) -> u32 {
+    let (few, more) = if W::DIFFER { (256, 512) } else { (2_048, 2_048) };
     match n_rows {
-        ..256 => 4,
-        ..2_048 if !W::DIFFER => 4,
-        ..512 => 5,
+        _ if n_rows < few => 4,
+        _ if n_rows < more => 5,
         _ => 6,
     }
 }
@@ -339,7 +339,7 @@ impl Outline {
 
     /// Of the weights in marks.
     fn weight_unit<W: Weights>(&self) -> f64 {
-        if W::DIFFER { self.heaviest / ((1 << self.weight_bits()) - 1) as f64 } else { 1.0 }
+        if W::DIFFER { self.heaviest / f64::from((1 << self.weight_bits()) - 1) } else { 1.0 }
     }
 
     /// So many that sums between two looks, or of all rows if there are few, fit in 31.

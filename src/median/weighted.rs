@@ -76,7 +76,7 @@ impl Scratch {
 pub struct Rows {
     level: Level,
     /// In ascending order of their targets.
-    rows: Vec<Row>,
+    ranked: Vec<Row>,
     all: Pyramid,
     /// Where the node's own quantile is.
     start: Quantile,
@@ -103,7 +103,7 @@ impl Row {
 impl Default for Rows {
     fn default() -> Self {
         let start = Quantile { rank: 0, excess: 0, below: 0 };
-        Self { level: Level::HALF, rows: Vec::new(), all: Pyramid::new(), start, node: 0, shift: 0 }
+        Self { level: Level::HALF, ranked: Vec::new(), all: Pyramid::new(), start, node: 0, shift: 0 }
     }
 }
 
@@ -114,38 +114,35 @@ impl Rows {
     /// ([`weight_bits`]).
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
         self.level = level;
-        self.rows.clear();
-        self.rows.extend(sorted.iter().zip(weights).map(|(&target, &weight)| Row { target, weight }));
-        let total = self.rows.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
+        self.ranked.clear();
+        self.ranked.extend(sorted.iter().zip(weights).map(|(&target, &weight)| Row { target, weight }));
+        let total = self.ranked.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
         self.start = Quantile { rank: 0, excess: -(i128::from(level.below()) * i128::from(total.weight)), below: 0 };
-        while self.start.must_pass(level, self.rows[self.start.rank].sums()) {
-            self.start.pass(level, self.rows[self.start.rank].sums());
+        while self.start.must_pass(level, self.ranked[self.start.rank].sums()) {
+            self.start.pass(level, self.ranked[self.start.rank].sums());
             self.start.rank += 1;
         }
-        self.node = self.start.own(&self.rows) - i128::from(level.whole()) * self.start.below;
+        self.node = self.start.own(&self.ranked) - i128::from(level.whole()) * self.start.below;
         let loss = i128::from(level.below()) * total.moment + self.node;
         self.shift = (128 - loss.leading_zeros()).saturating_sub(62);
         self.sum_groups();
     }
 
     fn sum_groups(&mut self) {
-        let Self { rows, all, .. } = self;
-        let (mut height, mut len) = (0, rows.len());
+        let Self { ranked, all, .. } = self;
+        let (mut height, mut len) = (0, ranked.len());
         while len > 64 {
             if all.len() == height {
                 all.push(Vec::new());
             }
             let (below, above) = all.split_at_mut(height);
             above[0].clear();
-            match below.last() {
-                Some(groups) => {
-                    let sum = |groups: &[Sums]| groups.iter().copied().fold(Sums::default(), Sums::plus);
-                    above[0].extend(groups.chunks(64).map(sum));
-                }
-                None => {
-                    let sum = |rows: &[Row]| rows.iter().map(|row| row.sums()).fold(Sums::default(), Sums::plus);
-                    above[0].extend(rows.chunks(64).map(sum));
-                }
+            if let Some(groups) = below.last() {
+                let sum = |groups: &[Sums]| groups.iter().copied().fold(Sums::default(), Sums::plus);
+                above[0].extend(groups.chunks(64).map(sum));
+            } else {
+                let sum = |rows: &[Row]| rows.iter().map(|row| row.sums()).fold(Sums::default(), Sums::plus);
+                above[0].extend(ranked.chunks(64).map(sum));
             }
             (height, len) = (height + 1, above[0].len());
         }
@@ -170,7 +167,7 @@ impl Rows {
         scratch: &mut Scratch,
         mut visit: impl FnMut(usize, i64),
     ) {
-        scratch.reset(&self.all, self.rows.len());
+        scratch.reset(&self.all, self.ranked.len());
         let mut walk = Walk { rows: self, scratch, left: self.start.alone(), right: self.start };
         let mut n_left = 0;
         for &Stretch { first, last, .. } in stretches {
@@ -210,15 +207,15 @@ impl Quantile {
     /// Goes up past these rows.
     #[inline(always)]
     fn pass(&mut self, level: Level, rows: Sums) {
-        self.excess = self.excess + i128::from(level.whole()) * i128::from(rows.weight);
-        self.below = self.below + rows.moment;
+        self.excess += i128::from(level.whole()) * i128::from(rows.weight);
+        self.below += rows.moment;
     }
 
     /// Goes down past these rows.
     #[inline(always)]
     fn pass_back(&mut self, level: Level, rows: Sums) {
-        self.excess = self.excess - i128::from(level.whole()) * i128::from(rows.weight);
-        self.below = self.below - rows.moment;
+        self.excess -= i128::from(level.whole()) * i128::from(rows.weight);
+        self.below -= rows.moment;
     }
 
     /// True if the place of least loss is above these rows.
@@ -252,15 +249,15 @@ impl Walk<'_> {
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
-        let row = self.rows.rows[rank].sums();
+        let row = self.rows.ranked[rank].sums();
         self.scratch.move_left(rank, row);
         let share = i128::from(level.below()) * i128::from(row.weight);
         let added = |quantile: &Quantile| if rank < quantile.rank { row } else { Sums::default() };
         let (to_left, from_right) = (added(&self.left), added(&self.right));
         self.left.pass(level, to_left);
-        self.left.excess = self.left.excess - share;
+        self.left.excess -= share;
         self.right.pass_back(level, from_right);
-        self.right.excess = self.right.excess + share;
+        self.right.excess += share;
     }
 
     /// Takes the quantiles to where they belong; what is gained with them there.
@@ -269,7 +266,7 @@ impl Walk<'_> {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
         let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
-        let gain = self.rows.node + below - self.left.own(&self.rows.rows) - self.right.own(&self.rows.rows);
+        let gain = self.rows.node + below - self.left.own(&self.rows.ranked) - self.right.own(&self.rows.ranked);
         (gain >> self.rows.shift) as i64
     }
 
@@ -290,7 +287,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
         let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
-        if is_here { self.rows.rows[rank].sums() } else { Sums::default() }
+        if is_here { self.rows.ranked[rank].sums() } else { Sums::default() }
     }
 
     #[inline(always)]
@@ -315,7 +312,7 @@ impl Walk<'_> {
         loop {
             while bits != 0 {
                 let rank = index << 6 | lowest(bits);
-                let row = self.rows.rows[rank].sums();
+                let row = self.rows.ranked[rank].sums();
                 if !quantile.must_pass(level, row) {
                     return Quantile { rank, ..quantile };
                 }
@@ -359,7 +356,7 @@ impl Walk<'_> {
         loop {
             while bits != 0 {
                 let rank = index << 6 | highest(bits);
-                quantile.pass_back(level, self.rows.rows[rank].sums());
+                quantile.pass_back(level, self.rows.ranked[rank].sums());
                 if quantile.excess <= 0 {
                     return Quantile { rank, ..quantile };
                 }
