@@ -169,6 +169,9 @@ fn fit_source<X: Cell>(
 const ROW_BYTES: usize = 32;
 const WORKER_ROW_BYTES: usize = 24;
 const NODE_BYTES: usize = 48;
+/// And more where the order of targets counts: bytes a row for tables, of weights if there are any, and bytes a row and worker.
+const ORDERED_ROW_BYTES: [usize; 2] = [16, 48];
+const ORDERED_WORKER_ROW_BYTES: usize = 12;
 
 struct Task<'a, X> {
     x: Source<'a, X>,
@@ -295,15 +298,19 @@ impl<X: Cell> Task<'_, X> {
 
     /// Refuses a fit whose columns, with so many bytes beside each row's number, have no room. Values of many classes or outputs are not
     /// counted: how many nodes there will be is not known, and for one value each they hardly count.
-    fn check_room(&self, item: usize) -> Result<()> {
-        let n_rows = self.rows.len();
+    fn check_room<C: Criterion>(&self, item: usize) -> Result<()> {
+        let (n_rows, threads) = (self.rows.len(), self.team.threads());
         let n_cells = match self.x {
             Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
             Source::Sparse(x) => x.n_entries(),
         };
         let columns = n_cells.saturating_mul(size_of::<u32>() + item);
         // Sides, ranks and orders of all rows; what each worker sorts and parts in.
-        let buffers = n_rows * (ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item) * self.team.threads());
+        let mut row = ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item) * threads;
+        if C::ORDERED {
+            row += ORDERED_ROW_BYTES[usize::from(C::WEIGHTED)] + ORDERED_WORKER_ROW_BYTES * threads;
+        }
+        let buffers = n_rows * row;
         let nodes = self.rules.max_nodes(n_rows, 0) * NODE_BYTES;
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
@@ -325,7 +332,7 @@ impl<X: Cell> Task<'_, X> {
         let units = Units { target, impurity, weight: rows.weight_unit };
         match (x, choices) {
             (Source::Dense(x), None) => {
-                self.check_room(size_of::<C::Item>())?;
+                self.check_room::<C>(size_of::<C::Item>())?;
                 grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
             }
             _ => self.grow_in_general(criterion, &items, order.rows, units, rules),
@@ -342,7 +349,7 @@ impl<X: Cell> Task<'_, X> {
         rules: &Rules,
     ) -> Result<Tree> {
         let Self { rows, team, choices, .. } = *self;
-        self.check_room(0)?;
+        self.check_room::<C>(0)?;
         let fit = Fit { x: self.x.values(), criterion, rules, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)
