@@ -4,7 +4,7 @@
 //! such ties fall apart, one way or the other. 0.3 is no number of 53 bits, but among 0.1, 0.2 and 0.7 it means three tenths; so where all
 //! targets are multiples of one unit, up to the rounding of the largest, that is what counts of them.
 //!
-//! Euclid's algorithm, with the rounding of floats in mind. Cost: two passes over targets that have such a unit, one over others.
+//! Euclid's algorithm, with the rounding of floats in mind. Cost: a few passes over the targets of a fit.
 
 use super::Grid;
 
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1.0 / (1u64 << 51) as f64;
 const LEAST: f64 = 1_024.0;
 /// Targets without any unit seem to have one with a chance of 2 to minus this.
 const EVIDENCE: f64 = 64.0;
-/// The largest multiple, as a power of two.
+/// The largest multiple: grids put numbers of up to 51 bits.
 const LARGEST: f64 = (1u64 << 50) as f64;
 
 /// A grid on which each of these targets, less the lowest, is a multiple of the unit; `None` if there is none that is much larger than
@@ -77,11 +77,11 @@ enum Measured {
     Part((f64, f64)),
 }
 
-/// Measures distances, which ascend, by a unit that may be off by `error`; the further they are, the better they tell the unit. `None` if
+/// Measures distances, which are positive and ascend, by a unit that may be off by `error`; the further they are, the better they tell the unit. `None` if
 /// they can't be told apart.
 fn measure(distances: impl Iterator<Item = f64>, rounding: f64, mut unit: f64, mut error: f64) -> Option<Measured> {
     let (mut distinct, mut last, mut last_multiple) = (0, 0.0, 0.0);
-    for distance in distances.filter(|&distance| distance > 0.0) {
+    for distance in distances {
         if distance == last {
             continue;
         }

@@ -184,6 +184,7 @@ pub struct Order<S, M, W> {
     pub same: S,
     /// The mark of the row at this place.
     pub mark: M,
+    /// For its type alone: whether weights differ.
     pub weights: W,
 }
 
