@@ -5,8 +5,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use splitwood::median::screen::{Order, Screen, Stretch, Weights};
-use splitwood::median::{Bitmap, Level, heap_sweep, quantile, sweep, weighted};
+use splitwood::quantile_kernels::rank_bitmap::Bitmap;
+use splitwood::quantile_kernels::screen::SlopeScreen;
+use splitwood::quantile_kernels::screened_order::{CutRange, ScreenedOrder, Weights};
+use splitwood::quantile_kernels::weighted_sweep::{WeightedBitmap, WeightedTargets};
+use splitwood::quantile_kernels::{Level, heap_sweep, median_sweep, pinball_sweep};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
 /// Rows of each kernel and round, in nodes of the size.
@@ -82,22 +85,22 @@ const KERNELS: [&str; 8] =
 
 /// Time of a bound on all gains.
 fn time_bound(nodes: &Nodes, weights: impl Weights) -> f64 {
-    let mut screen = Screen::default();
+    let mut screen = SlopeScreen::default();
     screen.describe(Level::HALF, &nodes.sorted, weights);
     let cuts = (1, nodes.sorted.len() - 1);
-    let marks = screen.marks();
+    let tags = screen.tags();
     nodes.time(|ranks| {
-        let mark = |place: usize| marks[ranks[place] as usize];
-        screen.most(&Order { cuts, same: |a, b| a == b, mark, weights }) as i64
+        let tag = |place: usize| tags[ranks[place] as usize];
+        screen.gain_bound(&ScreenedOrder { cuts, same: |a, b| a == b, tag, weights }) as i64
     })
 }
 
-fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) -> [f64; KERNELS.len()] {
+fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut WeightedBitmap) -> [f64; KERNELS.len()] {
     let (sorted, weights) = (&nodes.sorted[..], &nodes.weights[..]);
     let (half, level) = (Level::HALF, Level::new(0.9).unwrap());
-    let mut rows = weighted::Rows::default();
+    let mut rows = WeightedTargets::default();
     rows.describe(half, sorted, weights);
-    let all = [Stretch::new(1, sorted.len() - 1)];
+    let all = [CutRange::new(1, sorted.len() - 1)];
     let heaps = |level: Level, weight: fn(&[i64], usize) -> i64| {
         nodes.time(|ranks| {
             let (weight, rank) = (|rank: usize| weight(weights, rank), |place: usize| ranks[place] as usize);
@@ -107,13 +110,15 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut weighted::Scratch) ->
     [
         heaps(half, |_, _| 1),
         nodes.time(|ranks| {
-            Best::find(|best| sweep::sweep(sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g)))
+            Best::find(|best| {
+                median_sweep::sweep(sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g));
+            })
         }),
         time_bound(nodes, ()),
         heaps(level, |_, _| 1),
         nodes.time(|ranks| {
             Best::find(|best| {
-                quantile::sweep(level, sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g));
+                pinball_sweep::sweep(level, sorted, |i| ranks[i] as usize, usize::MAX, bitmap, |k, g| best.offer(k, g));
             })
         }),
         heaps(half, |weights, rank| weights[rank]),
@@ -133,7 +138,7 @@ fn main() {
         print!("{name:>17}");
     }
     println!("     (ns a row)");
-    let (mut bitmap, mut scratch) = (Bitmap::default(), weighted::Scratch::default());
+    let (mut bitmap, mut scratch) = (Bitmap::default(), WeightedBitmap::default());
     for size in if asked.is_empty() { SIZES.to_vec() } else { asked } {
         let nodes = Nodes::new(size);
         let mut least = [f64::INFINITY; KERNELS.len()];

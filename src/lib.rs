@@ -40,14 +40,14 @@ extern crate self as splitwood;
 
 mod best_first;
 mod columns;
+mod contribution;
 mod criterion;
 mod data;
 mod error;
 mod fit;
 mod grow;
 mod leaf_value;
-#[doc(hidden)] // Public for `benches/median.rs`; what users get of it is exported below.
-pub mod median;
+mod median;
 mod memory;
 mod model;
 #[cfg(test)]
@@ -61,13 +61,12 @@ mod prune;
 mod python;
 mod scan;
 mod search;
-mod sparse;
+mod simd;
 mod split;
-mod steps;
 mod threads;
 mod tree;
 
-pub use data::{Cell, Matrix, Target};
+pub use data::{Cell, Matrix, SparseColumns, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
 pub use leaf_value::LeafValue;
@@ -75,9 +74,17 @@ pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{Label, Labels, Model, Task};
 pub use params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 pub use prune::PruningPath;
-pub use sparse::SparseColumns;
 pub use threads::available_threads;
 pub use tree::Tree;
+
+/// The kernels of medians and quantiles, for `benches/median.rs`.
+#[doc(hidden)]
+pub mod quantile_kernels {
+    pub use crate::criterion::quantile::{
+        heap_sweep, median_sweep, pinball_sweep, rank_bitmap, screen, screened_order, weighted_sweep,
+    };
+    pub use crate::median::Level;
+}
 
 /// The examples of README.md, as documentation tests.
 #[cfg(doctest)]

@@ -11,15 +11,15 @@
 //! Which side a row goes to can't be predicted, so the loop has no branch that depends on it: the place to write to is
 //! selected, not jumped to.
 
-use crate::columns::Stretch;
-use crate::steps::TABLE;
+use crate::columns::ColumnSlice;
+use crate::columns::local::{LOCAL_ROWS, MAX_TINY_ROWS, TinyOrder};
 
 /// Writes the rows that go left to the front of the target and the others from `n_left` on, both in their old order.
 ///
 /// # Panics
 /// If `goes_left` does not send just `n_left` of the rows to the left.
 pub(crate) fn partition<T: Copy>(
-    from: Stretch<'_, T>,
+    from: ColumnSlice<'_, T>,
     goes_left: impl Fn(u32) -> bool,
     n_left: usize,
     rows: &mut [u32],
@@ -42,7 +42,7 @@ pub(crate) fn partition<T: Copy>(
 /// Partitions row numbers alone. `buffer` is for the right part and at least as long.
 ///
 /// Every row is written to both sides, and only one of the two moves on: no branch, and no address to select.
-pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [u16], buffer: &mut [u16]) {
+pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &mut [u16], buffer: &mut [u16]) {
     let len = from.len();
     let (to, buffer) = (&mut to[..len], &mut buffer[..len]);
     let (mut left, mut right) = (0, 0);
@@ -57,7 +57,7 @@ pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; TABLE], to: &mut [
 }
 
 /// Writes the rows of one side alone, which are just as many as there is room for.
-pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; TABLE], to: &mut [u16]) {
+pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &mut [u16]) {
     let mut kept = 0;
     for &row in from {
         // Behind the last row that is kept, there may be others, but no room for them.
@@ -65,6 +65,37 @@ pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; TABLE
             *place = row;
         }
         kept += usize::from(goes_left[row as usize] == LEFT);
+    }
+}
+
+/// Moves the rows that go left to the front, both sides in their old order; returns how many go left.
+pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bool, spare: &mut Vec<u32>) -> usize {
+    spare.resize(spare.len().max(rows.len()), 0);
+    let (mut left, mut right) = (0, 0);
+    for place in 0..rows.len() {
+        let row = rows[place];
+        let is_left = usize::from(goes_left(row));
+        rows[left] = row;
+        spare[right] = row;
+        left += is_left;
+        right += 1 - is_left;
+    }
+    rows[left..].copy_from_slice(&spare[..right]);
+    left
+}
+
+/// Partitions the first `N` rows of a tiny node's order: the left ones to `left`, the right ones to the
+/// front of `order` itself. `goes_left` has a bit per row.
+#[inline(always)]
+pub(crate) fn partition_tiny<const N: usize>(order: &mut TinyOrder, goes_left: u32, left: &mut TinyOrder) {
+    let (mut to_left, mut to_right) = (0, 0);
+    for place in 0..N {
+        let row = order[place];
+        left[to_left % MAX_TINY_ROWS] = row;
+        order[to_right % MAX_TINY_ROWS] = row;
+        let is_left = (goes_left >> row & 1) as usize;
+        to_left += is_left;
+        to_right += 1 - is_left;
     }
 }
 
@@ -83,23 +114,40 @@ mod tests {
             let items: Vec<f64> = rows.iter().map(|&row| f64::from(row) * 0.5).collect();
             let (mut to_rows, mut to_items) = (vec![0; rows.len()], vec![0.0; rows.len()]);
             let n_left = sides.iter().filter(|&&left| left).count();
-            let from = Stretch { rows: &rows, items: &items };
+            let from = ColumnSlice { rows: &rows, items: &items };
             partition(from, |row| sides[row as usize], n_left, &mut to_rows, &mut to_items);
             prop_assert_eq!(&to_rows, &naive::partition(&rows, |row| sides[row as usize]));
             let carried: Vec<f64> = to_rows.iter().map(|&row| f64::from(row) * 0.5).collect();
             prop_assert_eq!(to_items, carried);
 
-            let mut table = vec![false; TABLE];
+            let mut table = vec![false; LOCAL_ROWS];
             table[..sides.len()].copy_from_slice(&sides);
-            let table: Box<[bool; TABLE]> = table.into_boxed_slice().try_into().unwrap();
+            let table: Box<[bool; LOCAL_ROWS]> = table.into_boxed_slice().try_into().unwrap();
             let narrow: Vec<u16> = rows.iter().map(|&row| row as u16).collect();
             let (mut to, mut buffer) = (vec![0; rows.len()], vec![0; rows.len()]);
             partition_rows(&narrow, &table, &mut to, &mut buffer);
-            prop_assert!(to.iter().map(|&row| u32::from(row)).eq(to_rows));
+            prop_assert!(to.iter().map(|&row| u32::from(row)).eq(to_rows.iter().copied()));
             let (mut left, mut right) = (vec![0; n_left], vec![0; rows.len() - n_left]);
             keep_rows::<true>(&narrow, &table, &mut left);
             keep_rows::<false>(&narrow, &table, &mut right);
             prop_assert_eq!([left, right].concat(), to);
+
+            let mut in_place = rows.clone();
+            prop_assert_eq!(partition_in_place(&mut in_place, |row| sides[row as usize], &mut Vec::new()), n_left);
+            prop_assert_eq!(in_place, to_rows);
+        }
+
+        #[test]
+        fn tiny_orders_agree_with_two_filters(sides in any::<u16>(), seed in any::<u64>()) {
+            let mut order: TinyOrder = std::array::from_fn(|row| row as u8);
+            order.sort_by_key(|&row| (u64::from(row) + 1).wrapping_mul(seed | 1));
+            let rows = order.map(u32::from);
+            let mut left = [0; MAX_TINY_ROWS];
+            partition_tiny::<MAX_TINY_ROWS>(&mut order, u32::from(sides), &mut left);
+            let n_left = sides.count_ones() as usize;
+            let both: Vec<u32> =
+                left[..n_left].iter().chain(&order[..MAX_TINY_ROWS - n_left]).map(|&row| u32::from(row)).collect();
+            prop_assert_eq!(both, naive::partition(&rows, |row| sides >> row & 1 == 1));
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Cost: O(rows) a feature. Memory: 8 to 16 bytes a row and thread, given back at the end.
 
-use crate::columns::{Column, Columns};
+use crate::columns::{Columns, SortedColumn};
 use crate::data::{Cell, Matrix, Rows};
 use crate::memory::prefetch;
 use crate::threads::Team;
@@ -33,7 +33,7 @@ const TRANSPOSE_ROWS: usize = 512;
 
 /// Buffers of one worker, allocated when first needed.
 #[derive(Default)]
-struct Scratch {
+struct SortBuffers {
     /// Key and row, the key in the upper half.
     pairs: Vec<u64>,
     spare: Vec<u64>,
@@ -48,28 +48,29 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
     items: &[T],
     team: &Team,
 ) -> Columns<T> {
-    let mut columns: Vec<Column<T>> = (0..x.n_columns()).map(|_| Column::with_capacity(rows.len())).collect();
+    let mut features: Vec<SortedColumn<T>> =
+        (0..x.n_columns()).map(|_| SortedColumn::with_capacity(rows.len())).collect();
     // Memory is touched by all threads. It comes from this one, where the allocator may still have that of an earlier fit.
-    team.each(&mut columns, &mut vec![(); team.threads()], |(), column| column.rows.resize(rows.len(), 0));
-    write_keys(x, rows, &mut columns, team);
+    team.each(&mut features, &mut vec![(); team.threads()], |(), column| column.rows.resize(rows.len(), 0));
+    write_keys(x, rows, &mut features, team);
 
-    let mut has_missing = vec![false; columns.len()];
-    let mut scratches: Vec<Scratch> = (0..team.threads()).map(|_| Scratch::default()).collect();
-    let mut work: Vec<_> = columns.iter_mut().zip(&mut has_missing).enumerate().collect();
-    team.each(&mut work, &mut scratches, |scratch, (feature, (column, missing))| {
+    let mut has_missing = vec![false; features.len()];
+    let mut buffers: Vec<SortBuffers> = (0..team.threads()).map(|_| SortBuffers::default()).collect();
+    let mut work: Vec<_> = features.iter_mut().zip(&mut has_missing).enumerate().collect();
+    team.each(&mut work, &mut buffers, |buffers, (feature, (column, missing))| {
         if !team.cancelled() {
             let feature = *feature;
-            sort_column(column, rows, items, |row| x.get(row as usize, feature), scratch);
+            sort_column(column, rows, items, |row| x.get(row as usize, feature), buffers);
             let last = column.rows[column.rows.len() - 1];
             **missing = x.get(last as usize, feature).to_f64().is_nan();
         }
     });
     drop(work);
-    Columns { columns, has_missing, targets: Column::with_len(0) }
+    Columns { features, has_missing, targets: SortedColumn::with_len(0) }
 }
 
 /// Writes the high words of a feature's keys, in row order, where its row ids will be.
-fn write_keys<X: Cell, T: Send>(x: &Matrix<'_, X>, rows: &Rows, columns: &mut [Column<T>], team: &Team) {
+fn write_keys<X: Cell, T: Send>(x: &Matrix<'_, X>, rows: &Rows, columns: &mut [SortedColumn<T>], team: &Team) {
     let n_blocks = rows.len().div_ceil(TRANSPOSE_ROWS);
     let mut blocks: Vec<Vec<&mut [u32]>> = (0..n_blocks).map(|_| Vec::with_capacity(columns.len())).collect();
     for column in columns {
@@ -90,33 +91,33 @@ fn write_keys<X: Cell, T: Send>(x: &Matrix<'_, X>, rows: &Rows, columns: &mut [C
 
 /// Turns the keys in `column.rows` into sorted row ids, and gathers the targets.
 fn sort_column<X: Cell, T: Copy>(
-    column: &mut Column<T>,
+    column: &mut SortedColumn<T>,
     rows: &Rows,
     items: &[T],
     value: impl Fn(u32) -> X,
-    scratch: &mut Scratch,
+    buffers: &mut SortBuffers,
 ) {
     let keyed = column.rows.iter().enumerate().map(|(i, &key)| u64::from(key) << 32 | u64::from(rows.id(i)));
     if rows.len() <= SHORT_COLUMN {
-        scratch.pairs.clear();
-        scratch.pairs.extend(keyed);
-        scratch.pairs.sort_unstable();
+        buffers.pairs.clear();
+        buffers.pairs.extend(keyed);
+        buffers.pairs.sort_unstable();
     } else {
-        sort_by_cells(&column.rows, keyed, scratch);
+        sort_by_cells(&column.rows, keyed, buffers);
     }
     // Ask any value which kind of key it has: f32's has no low word.
     if value(rows.id(0)).low_key().is_some() {
-        sort_ties(&mut scratch.pairs, &value);
+        sort_ties(&mut buffers.pairs, &value);
     }
-    column.items.extend(column.rows.iter_mut().zip(&scratch.pairs).map(|(row, &pair)| {
+    column.items.extend(column.rows.iter_mut().zip(&buffers.pairs).map(|(row, &pair)| {
         *row = pair as u32;
         items[*row as usize]
     }));
 }
 
-/// Fills `scratch.pairs` with the pairs in ascending order; `keys` are their upper halves.
-fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, scratch: &mut Scratch) {
-    let Scratch { pairs, spare, cells } = scratch;
+/// Fills `buffers.pairs` with the pairs in ascending order; `keys` are their upper halves.
+fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, buffers: &mut SortBuffers) {
+    let SortBuffers { pairs, spare, cells } = buffers;
     pairs.resize(keys.len(), 0);
     cells.clear();
     cells.resize(CELLS, 0);
@@ -203,9 +204,9 @@ mod tests {
         let columns = presort(&x, &rows, &items, &Team::new(None, 1, usize::MAX).unwrap());
         for feature in 0..n_columns {
             let expected = naive::sorted_rows(&x, &rows, feature);
-            assert_eq!(columns.columns[feature].rows, expected);
+            assert_eq!(columns.features[feature].rows, expected);
             let carried: Vec<f64> = expected.iter().map(|&row| items[row as usize]).collect();
-            assert_eq!(columns.columns[feature].items, carried);
+            assert_eq!(columns.features[feature].items, carried);
             let any_nan = expected.iter().any(|&row| x.get(row as usize, feature).to_f64().is_nan());
             assert_eq!(columns.has_missing[feature], any_nan);
         }

@@ -6,21 +6,21 @@
 //!
 //! ```text
 //! column    a b c d ? ?       missing right:  a | b | c | d | ? ?
-//! turned    ? ? a b c d       missing left:   ? ? a | b | c | d
+//! first     ? ? a b c d       missing left:   ? ? a | b | c | d
 //! ```
 
-use crate::criterion::{Criterion, Cuts};
+use crate::contribution::{Contributions, MissingFirst};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds};
 use crate::data::Cell;
 use crate::params::Rules;
 use crate::split::{Contest, partition_point};
-use crate::steps::{Steps, Turned};
 
-/// Nodes up to this size are not asked whether the feature is constant: their sweep is over as soon.
-const WORTH_A_LOOK: usize = 32;
+/// Nodes up to this size are not tested for a constant feature: their sweep costs as little.
+const TESTED_FOR_CONSTANT: usize = 32;
 
-/// One feature of a node: steps and values of the node's rows in the feature's order.
+/// One feature of a node: contributions and values of the node's rows in the feature's order.
 pub(crate) struct Feature<P, V> {
-    pub steps: P,
+    pub contributions: P,
     /// The value at a place of that order.
     pub value: V,
     /// Whether there may be missing values, which are last.
@@ -29,9 +29,9 @@ pub(crate) struct Feature<P, V> {
 
 /// Offers the feature's cuts.
 #[inline]
-pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
+pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     criterion: &C,
-    node: &C::Node,
+    node: &C::NodeStats,
     table: &C::Table,
     feature: &Feature<P, impl Fn(usize) -> X>,
     rules: &Rules,
@@ -41,19 +41,19 @@ pub(crate) fn scan<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     if feature.is_constant() {
         return;
     }
-    criterion.sweep(node, table, &feature.steps, &feature.cuts(rules), contest, scratch);
+    criterion.sweep(node, table, &feature.contributions, &feature.cuts(rules), contest, scratch);
     if feature.misses_some() {
-        let steps = feature.turned();
-        let cuts = feature.turned_cuts(steps.n_last, rules);
+        let contributions = feature.missing_first();
+        let cuts = feature.missing_first_cuts(contributions.n_missing, rules);
         if cuts.first <= cuts.last {
-            criterion.sweep(node, table, &steps, &cuts, contest, scratch);
+            criterion.sweep(node, table, &contributions, &cuts, contest, scratch);
         }
     }
 }
 
 /// The most that any of the feature's cuts can gain, if the criterion can tell at less cost than by a scan.
 #[inline]
-pub(crate) fn promise<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
+pub(crate) fn gain_bound<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     criterion: &C,
     table: &C::Table,
     feature: &Feature<P, impl Fn(usize) -> X>,
@@ -62,27 +62,27 @@ pub(crate) fn promise<C: Criterion, P: Steps<Step = C::Step>, X: Cell>(
     if feature.is_constant() {
         return Some(f64::NEG_INFINITY);
     }
-    let mut most = criterion.promise(table, &feature.steps, &feature.cuts(rules))?;
+    let mut bound = C::Bounds::of_feature(criterion, table, &feature.contributions, &feature.cuts(rules))?;
     if feature.misses_some() {
-        let steps = feature.turned();
-        let cuts = feature.turned_cuts(steps.n_last, rules);
+        let contributions = feature.missing_first();
+        let cuts = feature.missing_first_cuts(contributions.n_missing, rules);
         if cuts.first <= cuts.last {
-            most = most.max(criterion.promise(table, &steps, &cuts)?);
+            bound = bound.max(C::Bounds::of_feature(criterion, table, &contributions, &cuts)?);
         }
     }
-    Some(most)
+    Some(bound)
 }
 
-impl<P: Steps, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
+impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
     #[inline]
     fn is_constant(&self) -> bool {
-        let len = self.steps.len();
-        len > WORTH_A_LOOK && same((self.value)(0), (self.value)(len - 1))
+        let len = self.contributions.len();
+        len > TESTED_FOR_CONSTANT && same((self.value)(0), (self.value)(len - 1))
     }
 
     #[inline]
     fn misses_some(&self) -> bool {
-        self.has_missing && is_nan((self.value)(self.steps.len() - 1))
+        self.has_missing && is_nan((self.value)(self.contributions.len() - 1))
     }
 
     #[inline]
@@ -90,23 +90,23 @@ impl<P: Steps, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         Cuts {
             same: |a, b| same((self.value)(a), (self.value)(b)),
             first: rules.min_rows_leaf,
-            last: self.steps.len() - rules.min_rows_leaf,
+            last: self.contributions.len() - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,
             missing_left: false,
         }
     }
 
-    /// The steps with the missing ones first.
+    /// The contributions with those of missing values first.
     #[cold]
-    fn turned(&self) -> Turned<'_, P> {
-        let len = self.steps.len();
+    fn missing_first(&self) -> MissingFirst<'_, P> {
+        let len = self.contributions.len();
         let n_values = partition_point(0, len, |place| !is_nan((self.value)(place)));
-        Turned { steps: &self.steps, n_last: len - n_values }
+        MissingFirst { contributions: &self.contributions, n_missing: len - n_values }
     }
 
-    /// Their cuts; there may be none.
-    fn turned_cuts(&self, n_missing: usize, rules: &Rules) -> Cuts<impl Fn(usize, usize) -> bool> {
-        let len = self.steps.len();
+    /// The cuts of that order; there may be none.
+    fn missing_first_cuts(&self, n_missing: usize, rules: &Rules) -> Cuts<impl Fn(usize, usize) -> bool> {
+        let len = self.contributions.len();
         let original = move |place: usize| (place + len - n_missing) % len;
         Cuts {
             same: move |a, b| same((self.value)(original(a)), (self.value)(original(b))),

@@ -98,6 +98,12 @@ impl Division {
     }
 }
 
+/// Whether a node sends missing values left: where its own missing values went, or, if it had none, to
+/// the heavier child.
+pub(crate) fn missing_goes_left(learned: Option<bool>, left_weight: f64, right_weight: f64) -> bool {
+    learned.unwrap_or(left_weight > right_weight)
+}
+
 /// First place of `low..high` where `holds`, true up to some place, no longer does.
 pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
     while low < high {

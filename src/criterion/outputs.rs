@@ -3,9 +3,11 @@
 //! Each output has a criterion of its own, which tells the gains of all cuts; the sums of these decide. Nothing can be skipped, for
 //! what one output thinks little of, another may want. Cost: a whole sweep for each output.
 
-use super::{Criterion, Cuts};
+use super::{
+    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, ScalarTargets, TargetRanking, Unranked,
+};
+use crate::contribution::{Carried, TagCell};
 use crate::split::{Contest, Cut};
-use crate::steps::{Carried, Marked, Steps};
 
 /// One output: its criterion, and the target of each row of X.
 pub(crate) struct Output<C: Criterion> {
@@ -16,43 +18,43 @@ pub(crate) struct Output<C: Criterion> {
 /// All outputs, at least one.
 pub(crate) struct Outputs<C: Criterion>(pub Vec<Output<C>>);
 
-/// What each output knows of a node.
-pub(crate) struct Node<N> {
+/// The statistics of each output of a node.
+pub(crate) struct OutputsNode<N> {
     outputs: Vec<N>,
 }
 
-/// Of each output: its table, and its targets' tickets in ascending order where order counts.
-pub(crate) struct Table<T> {
+/// Of each output: its table, and the global ranks of its targets in ascending order if it ranks them.
+pub(crate) struct OutputTables<T> {
     outputs: Vec<(T, Vec<usize>)>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for OutputTables<T> {
     fn default() -> Self {
         Self { outputs: Vec::new() }
     }
 }
 
 /// Buffers of a sweep.
-pub(crate) struct Scratch<S> {
+pub(crate) struct OutputsScratch<S> {
     rows: Vec<u32>,
     /// By number of rows on the left: the gain, and how many outputs allow the cut.
     gains: Vec<(f64, usize)>,
     sweep: S,
 }
 
-impl<S: Default> Default for Scratch<S> {
+impl<S: Default> Default for OutputsScratch<S> {
     fn default() -> Self {
         Self { rows: Vec::new(), gains: Vec::new(), sweep: S::default() }
     }
 }
 
-/// Adds up the gains of all cuts.
-struct Ledger<'a, F> {
+/// A contest in which every cut counts: adds up the gains of all outputs.
+struct GainSums<'a, F> {
     gains: &'a mut [(f64, usize)],
     loss_decrease: F,
 }
 
-impl<F: Fn(f64) -> f64> Contest for Ledger<'_, F> {
+impl<F: Fn(f64) -> f64> Contest for GainSums<'_, F> {
     fn bar(&self) -> f64 {
         0.0
     }
@@ -67,32 +69,33 @@ impl<F: Fn(f64) -> f64> Contest for Ledger<'_, F> {
 }
 
 impl<C: Criterion> Output<C> {
-    /// The targets of some rows, in ascending order where that counts.
+    /// The targets of some rows, in ascending order if the criterion ranks them.
     fn gather(&self, rows: &[u32]) -> Vec<C::Item> {
         let mut items: Vec<C::Item> = rows.iter().map(|&row| self.items[row as usize]).collect();
-        if C::ORDERED {
-            items.sort_unstable_by_key(|&item| C::ticket(item));
+        if C::Ranking::RANKED {
+            items.sort_unstable_by_key(|&item| C::Ranking::global_rank(item));
         }
         items
     }
 
-    fn tabulate(&self, node: &C::Node, rows: &[u32]) -> (C::Table, Vec<usize>) {
+    fn tabulate(&self, node: &C::NodeStats, rows: &[u32]) -> (C::Table, Vec<usize>) {
         let items = self.gather(rows);
         let mut table = C::Table::default();
         self.criterion.tabulate(node, &items, &mut table);
-        let tickets = if C::ORDERED { items.into_iter().map(C::ticket).collect() } else { Vec::new() };
-        (table, tickets)
+        let is_ranked = C::Ranking::RANKED;
+        let ranks = if is_ranked { items.into_iter().map(C::Ranking::global_rank).collect() } else { Vec::new() };
+        (table, ranks)
     }
 }
 
 impl<C: Criterion> Outputs<C> {
     /// A sum over the outputs, averaged.
-    fn mean(&self, node: &Node<C::Node>, of: impl Fn(&C, &C::Node) -> f64) -> f64 {
+    fn mean(&self, node: &OutputsNode<C::NodeStats>, of: impl Fn(&C, &C::NodeStats) -> f64) -> f64 {
         let sum: f64 = self.0.iter().zip(&node.outputs).map(|(output, node)| of(&output.criterion, node)).sum();
         sum / self.0.len() as f64
     }
 
-    fn first<'a>(&'a self, node: &'a Node<C::Node>) -> (&'a C, &'a C::Node) {
+    fn first<'a>(&'a self, node: &'a OutputsNode<C::NodeStats>) -> (&'a C, &'a C::NodeStats) {
         (&self.0[0].criterion, &node.outputs[0])
     }
 }
@@ -100,34 +103,39 @@ impl<C: Criterion> Outputs<C> {
 impl<C: Criterion> Criterion for Outputs<C> {
     /// The row of X.
     type Item = u32;
-    type Step = u32;
-    type Node = Node<C::Node>;
-    type Table = Table<C::Table>;
-    type Scratch = Scratch<C::Scratch>;
-    type Mark = C::Mark;
+    type Contribution = u32;
+    type NodeStats = OutputsNode<C::NodeStats>;
+    type Table = OutputTables<C::Table>;
+    type Scratch = OutputsScratch<C::Scratch>;
+    type Ranking = Unranked;
+    type Bounds = NoBounds;
+    type TinyKernel = NoTinyKernel;
     const WEIGHTED: bool = C::WEIGHTED;
 
-    fn describe(&self, rows: &[u32]) -> Self::Node {
-        Node { outputs: self.0.iter().map(|output| output.criterion.describe(&output.gather(rows))).collect() }
+    fn describe(&self, rows: &[u32]) -> Self::NodeStats {
+        OutputsNode { outputs: self.0.iter().map(|output| output.criterion.describe(&output.gather(rows))).collect() }
     }
 
-    fn is_pure(&self, node: &Self::Node) -> bool {
-        let mut outputs = self.0.iter().zip(&node.outputs);
-        outputs.clone().any(|(output, node)| output.criterion.is_hopeless(node))
-            || outputs.all(|(output, node)| output.criterion.is_pure(node))
+    fn is_pure(&self, node: &Self::NodeStats) -> bool {
+        self.forbids_every_cut(node)
+            || self.0.iter().zip(&node.outputs).all(|(output, node)| output.criterion.is_pure(node))
     }
 
-    fn rows(&self, node: &Self::Node) -> usize {
+    fn forbids_every_cut(&self, node: &Self::NodeStats) -> bool {
+        self.0.iter().zip(&node.outputs).any(|(output, node)| output.criterion.forbids_every_cut(node))
+    }
+
+    fn rows(&self, node: &Self::NodeStats) -> usize {
         let (criterion, node) = self.first(node);
         criterion.rows(node)
     }
 
-    fn weight(&self, node: &Self::Node) -> f64 {
+    fn weight(&self, node: &Self::NodeStats) -> f64 {
         let (criterion, node) = self.first(node);
         criterion.weight(node)
     }
 
-    fn impurity(&self, node: &Self::Node) -> f64 {
+    fn impurity(&self, node: &Self::NodeStats) -> f64 {
         self.mean(node, C::impurity)
     }
 
@@ -135,70 +143,73 @@ impl<C: Criterion> Criterion for Outputs<C> {
         self.0.iter().map(|output| output.criterion.n_values()).sum()
     }
 
-    fn write_value(&self, node: &Self::Node, values: &mut Vec<f64>) {
+    fn write_value(&self, node: &Self::NodeStats, values: &mut Vec<f64>) {
         for (output, node) in self.0.iter().zip(&node.outputs) {
             output.criterion.write_value(node, values);
         }
     }
 
-    fn tabulate(&self, node: &Self::Node, rows: &[u32], table: &mut Self::Table) {
+    fn tabulate(&self, node: &Self::NodeStats, rows: &[u32], table: &mut Self::Table) {
         table.outputs = self.0.iter().zip(&node.outputs).map(|(output, node)| output.tabulate(node, rows)).collect();
     }
 
-    fn step(&self, _: &Self::Node, row: u32, _: impl FnOnce() -> usize) -> u32 {
+    fn contribution(&self, _: &Self::NodeStats, row: u32, _: impl FnOnce() -> usize) -> u32 {
         row
     }
 
-    fn sweep<P: Steps<Step = u32>, F: Fn(usize, usize) -> bool, O: Contest>(
+    fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
-        node: &Self::Node,
+        node: &Self::NodeStats,
         table: &Self::Table,
-        steps: &P,
+        contributions: &P,
         cuts: &Cuts<F>,
         contest: &mut O,
         scratch: &mut Self::Scratch,
     ) {
-        let Scratch { rows, gains, sweep } = scratch;
+        let OutputsScratch { rows, gains, sweep } = scratch;
         rows.clear();
-        rows.extend((0..steps.len()).map(|place| steps.at(place)));
+        rows.extend((0..contributions.len()).map(|place| contributions.at(place)));
         gains.clear();
-        gains.resize(steps.len(), (0.0, 0));
-        let mut n_asked = 0;
-        for ((output, node), (table, tickets)) in self.0.iter().zip(&node.outputs).zip(&table.outputs) {
+        gains.resize(contributions.len(), (0.0, 0));
+        let mut n_swept = 0;
+        for ((output, node), (table, global_ranks)) in self.0.iter().zip(&node.outputs).zip(&table.outputs) {
             let Output { criterion, items } = output;
-            // Has nothing to gain, and nothing against any cut.
+            // It has nothing to gain and allows every cut.
             if criterion.is_pure(node) {
                 continue;
             }
-            n_asked += 1;
+            n_swept += 1;
             let rank = |row: u32| {
-                let ticket = C::ticket(items[row as usize]);
-                tickets.binary_search(&ticket).expect("every row of the node has its ticket")
+                let global_rank = C::Ranking::global_rank(items[row as usize]);
+                global_ranks.binary_search(&global_rank).expect("every row of the node is ranked")
             };
-            let step = |row: u32| criterion.step(node, items[row as usize], || rank(row));
-            let marks = C::marks(table);
-            let steps = Marked { steps: Carried { items: rows, step }, mark: |place: usize| marks[rank(rows[place])] };
-            let mut ledger = Ledger { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
-            let ledger: &mut dyn Contest = &mut ledger;
-            criterion.sweep(node, table, &steps, cuts, &mut { ledger }, sweep);
+            let tags = C::Bounds::class_tags(table);
+            let contributions = Carried {
+                items: rows,
+                contribution: |row: u32| criterion.contribution(node, items[row as usize], || rank(row)),
+                tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[rank(rows[place])]),
+            };
+            let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
+            let sums: &mut dyn Contest = &mut sums;
+            criterion.sweep(node, table, &contributions, cuts, &mut { sums }, sweep);
         }
         for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
-            if n_allowed == n_asked && n_allowed > 0 {
+            if n_allowed == n_swept && n_allowed > 0 {
                 contest.offer(gain / self.0.len() as f64, cuts.cut(n_left));
             }
         }
     }
 
-    fn sample(&self, _: u32) -> (f64, f64) {
-        unreachable!("several outputs are not one number")
-    }
-
-    fn noise(&self, node: &Self::Node) -> f64 {
+    fn noise(&self, node: &Self::NodeStats) -> f64 {
         self.mean(node, |criterion, node| criterion.loss_decrease(node, criterion.noise(node)))
     }
 
     /// Gains are of the loss itself.
-    fn loss_decrease(&self, _: &Self::Node, gain: f64) -> f64 {
+    fn loss_decrease(&self, _: &Self::NodeStats, gain: f64) -> f64 {
         gain
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarTargets<u32>> {
+        None
     }
 }

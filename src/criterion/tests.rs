@@ -7,12 +7,13 @@ use proptest::test_runner::TestCaseResult;
 
 use self::range::{Offer, Range, Recipe, Twin, recipes};
 use super::Weighted;
-use super::classes::{Classes, Impurity};
+use super::classes::Classes;
 use super::poisson::Poisson;
-use super::squared::{Report, SquaredError};
+use super::squared::{SquaredError, SquaredReport};
 use crate::naive::ExactGain;
 use crate::naive::definition::{self, Definition, Row, lowest, total_weight};
 use crate::naive::draw::{Values, Weights, draw_classes, draw_counts};
+use crate::params::Impurity;
 use crate::split::{Cut, Found};
 
 /// Rounding of a gain that is not small beside its node's loss.
@@ -37,7 +38,7 @@ fn check<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestC
 }
 
 /// No feature gains more than its bound says; missing values are left aside.
-fn check_bounds<C: Twin>(criterion: &C, node: &C::Node, range: &Range, found: Found) -> TestCaseResult {
+fn check_bounds<C: Twin>(criterion: &C, node: &C::NodeStats, range: &Range, found: Found) -> TestCaseResult {
     if !range.has_missing() && 2 * range.rules.min_rows_leaf <= range.rows.len() {
         for bound in range.bounds(criterion, node) {
             prop_assert!(bound >= found.top, "{found:?}, but the bound is {bound}");
@@ -46,7 +47,7 @@ fn check_bounds<C: Twin>(criterion: &C, node: &C::Node, range: &Range, found: Fo
     Ok(())
 }
 
-fn check_summary<C: Twin>(criterion: &C, node: &C::Node, definition: Definition, range: &Range) -> TestCaseResult {
+fn check_summary<C: Twin>(criterion: &C, node: &C::NodeStats, definition: Definition, range: &Range) -> TestCaseResult {
     let rows = &range.rows;
     let (weight, impurity) = (total_weight(rows), definition.loss(rows) / total_weight(rows));
     prop_assert_eq!(criterion.rows(node), rows.len());
@@ -70,7 +71,7 @@ fn check_summary<C: Twin>(criterion: &C, node: &C::Node, definition: Definition,
 /// The cut that was found is allowed and the best one, and its gain is what the criterion says.
 fn check_gain<C: Twin>(
     criterion: &C,
-    node: &C::Node,
+    node: &C::NodeStats,
     range: &Range,
     found: Found,
     offers: &[Offer],
@@ -107,7 +108,7 @@ fn check_twins(range: &Range, offers: &[Offer], chosen: Cut) -> TestCaseResult {
 }
 
 /// What other features have found changes nothing unless it is better.
-fn check_rivals<C: Twin>(criterion: &C, node: &C::Node, range: &Range, found: Found) -> TestCaseResult {
+fn check_rivals<C: Twin>(criterion: &C, node: &C::NodeStats, range: &Range, found: Found) -> TestCaseResult {
     for share in [0.3, 0.999, 1.0 - 1e-12, 1.0] {
         let again = range.find(criterion, node, found.top * share);
         prop_assert_eq!(again.map(|again| (again.top, again.cut)), Some((found.top, found.cut)));
@@ -158,14 +159,14 @@ proptest! {
     fn squared_error(recipe in recipes(), kind in Values::any()) {
         let range = recipe.range(false, |dice, x| kind.draw(dice, x));
         prop_assume!(differ(&range.rows));
-        check(&SquaredError::<f64>::new(Report::Mean), Definition::SquaredError, &range)?;
+        check(&SquaredError::<f64>::new(SquaredReport::Mean), Definition::SquaredError, &range)?;
     }
 
     #[test]
     fn weighted_squared_error(recipe in recipes(), kind in Values::any()) {
         let range = recipe.range(true, |dice, x| kind.draw(dice, x));
         prop_assume!(differ(&range.rows));
-        check(&SquaredError::<Weighted<f64>>::new(Report::Mean), Definition::SquaredError, &range)?;
+        check(&SquaredError::<Weighted<f64>>::new(SquaredReport::Mean), Definition::SquaredError, &range)?;
     }
 
     #[test]
@@ -188,9 +189,9 @@ proptest! {
             let range = recipe.range(weighted, |dice, x| draw_classes(dice, x, 2));
             prop_assume!(differ(&range.rows));
             if weighted {
-                check(&SquaredError::<Weighted<f64>>::new(Report::TwoClasses), Definition::Gini, &range)?;
+                check(&SquaredError::<Weighted<f64>>::new(SquaredReport::TwoClasses), Definition::Gini, &range)?;
             } else {
-                check(&SquaredError::<f64>::new(Report::TwoClasses), Definition::Gini, &range)?;
+                check(&SquaredError::<f64>::new(SquaredReport::TwoClasses), Definition::Gini, &range)?;
             }
         }
     }
@@ -219,9 +220,9 @@ proptest! {
         for weighted in [false, true] {
             let range = recipe.range(weighted, |dice, x| Values::Integers.draw(dice, x));
             prop_assume!(differ(&range.rows));
-            check_exactly(&SquaredError::<Weighted<f64>>::new(Report::Mean), Definition::SquaredError, &range)?;
+            check_exactly(&SquaredError::<Weighted<f64>>::new(SquaredReport::Mean), Definition::SquaredError, &range)?;
             if !weighted {
-                check_exactly(&SquaredError::<f64>::new(Report::Mean), Definition::SquaredError, &range)?;
+                check_exactly(&SquaredError::<f64>::new(SquaredReport::Mean), Definition::SquaredError, &range)?;
             }
             let range = recipe.range(weighted, |dice, x| draw_classes(dice, x, n_classes));
             prop_assume!(differ(&range.rows));

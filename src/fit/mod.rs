@@ -4,21 +4,20 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::columns::Column;
-use crate::criterion::classes::{Classes, Impurity};
+use crate::columns::SortedColumn;
+use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
-use crate::criterion::quantile::{self, Quantile};
-use crate::criterion::squared::{Report, SquaredError};
-use crate::criterion::{Criterion, Sample, Weighted};
-use crate::data::{AnySource, Cell, Matrix, Rows, Source, Target, check_counts, power_of_two};
+use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
+use crate::criterion::squared::{SquaredError, SquaredReport};
+use crate::criterion::{Criterion, TargetRanking, Weighted};
+use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
-use crate::grow::general::{self, Orders};
+use crate::grow::general::{self, RowOrders};
 use crate::grow::{Fit, Units, grow};
-use crate::median::checked_level;
+use crate::median::Level;
 use crate::memory::check_room;
-use crate::params::{Choices, Loss, MedianMethod, Params, Rules};
+use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
 use crate::presort::presort;
-use crate::sparse::SparseColumns;
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -101,15 +100,15 @@ fn fit_any(
 
 impl<X: Cell> Source<'_, X> {
     /// The rows that take part in the order of every feature.
-    fn orders(self, rows: &Rows, targets: Vec<u32>, team: &Team) -> Orders {
+    fn orders(self, rows: &Rows, targets: Vec<u32>, team: &Team) -> RowOrders {
         let columns = match self {
             Self::Dense(x) => {
-                let columns = presort(x, rows, &vec![(); x.n_rows()], team).columns;
+                let columns = presort(x, rows, &vec![(); x.n_rows()], team).features;
                 columns.into_iter().map(|column| column.rows).collect()
             }
             Self::Sparse(x) => x.presort(rows, team),
         };
-        Orders { rows: (0..rows.len()).map(|place| rows.id(place)).collect(), columns, targets }
+        RowOrders { rows: (0..rows.len()).map(|place| rows.id(place)).collect(), columns, targets }
     }
 }
 
@@ -121,48 +120,14 @@ fn fit_source<X: Cell>(
     loss: Loss,
     params: &Params,
 ) -> Result<Tree> {
-    let (n_rows, n_columns) = (x.values().n_rows(), x.values().n_columns());
-    target.check(n_rows)?;
-    let rows = Rows::new(n_rows, weights)?;
-    let rules = params.rules(n_rows, rows.total_weight, weights.is_some())?;
-    let choices = params.choices(n_columns)?;
-    let max_leaves = params.max_leaves()?;
-    let team = Team::new(params.n_jobs, rows.len(), n_rows * n_columns)?;
-    let task = Task { x, rows: &rows, rules: &rules, choices: choices.as_ref(), team: &team };
-    task.check_loss(loss, target)?;
-    let work = || match (loss, target) {
-        (Loss::SquaredError, Target::Values(y)) => task.squared(y.to_vec(), weights, Report::Mean),
-        (Loss::AbsoluteError, Target::Values(y)) => {
-            task.quantile(y, weights, 0.5, quantile::Report::AbsoluteError, params.median_method)
-        }
-        (Loss::Quantile(level), Target::Values(y)) => {
-            task.quantile(y, weights, level, quantile::Report::PinballLoss, params.median_method)
-        }
-        (Loss::Poisson, Target::Values(y)) => task.poisson(y, weights),
-        (Loss::Gini, Target::Classes { codes, n_classes: 2 }) => {
-            task.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, Report::TwoClasses)
-        }
-        (Loss::Gini, Target::Classes { codes, n_classes }) => task.classes(codes, n_classes, weights, Impurity::Gini),
-        (Loss::Entropy, Target::Classes { codes, n_classes }) => {
-            task.classes(codes, n_classes, weights, Impurity::Entropy)
-        }
-        (loss, Target::ManyValues { values, n_outputs }) => {
-            task.many_values(values, n_outputs, weights, loss, params.median_method)
-        }
-        (Loss::Gini, Target::ManyClasses { codes, n_outputs, n_classes }) => {
-            task.many_classes(codes, n_outputs, n_classes, weights, Impurity::Gini)
-        }
-        (Loss::Entropy, Target::ManyClasses { codes, n_outputs, n_classes }) => {
-            task.many_classes(codes, n_outputs, n_classes, weights, Impurity::Entropy)
-        }
-        (_, Target::Classes { .. } | Target::ManyClasses { .. }) => {
-            Err(Error::argument("criterion", "losses other than Gini and entropy need values, not classes"))
-        }
-        (_, Target::Values(_)) => Err(Error::argument("criterion", "Gini and entropy need classes, not values")),
-    };
-    let tree = team.supervise(work, go_on)?.with_outputs(target.n_outputs())?;
-    let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
-    if params.ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(params.ccp_alpha) }
+    let valid = params.check(x.values(), target, weights, loss)?;
+    let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = &valid;
+    let team = Team::new(params.n_jobs, rows.len(), x.values().n_rows() * x.values().n_columns())?;
+    let task = FitTask { x, rows, rules, choices: choices.as_ref(), team: &team };
+    let tree = team.supervise(|| task.grow_objective(*objective, weights, params.median_method), go_on)?;
+    let tree = tree.with_outputs(objective.n_outputs())?;
+    let tree = if *max_leaves < tree.n_leaves() { tree.with_best_leaves(*max_leaves)? } else { tree };
+    if *ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(*ccp_alpha) }
 }
 
 /// What a fit needs beside its columns: bytes a row, bytes a row and worker, and bytes a node.
@@ -173,7 +138,7 @@ const NODE_BYTES: usize = 48;
 const ORDERED_ROW_BYTES: [usize; 2] = [16, 48];
 const ORDERED_WORKER_ROW_BYTES: usize = 12;
 
-struct Task<'a, X> {
+struct FitTask<'a, X> {
     x: Source<'a, X>,
     rows: &'a Rows,
     rules: &'a Rules,
@@ -182,36 +147,32 @@ struct Task<'a, X> {
     team: &'a Team,
 }
 
-impl<X: Cell> Task<'_, X> {
-    /// Refuses what the chosen features can't do with this loss.
-    fn check_loss(&self, loss: Loss, target: Target<'_>) -> Result<()> {
-        let Some(Choices { monotonic, categories, .. }) = self.choices else { return Ok(()) };
-        let many_classes = matches!(target, Target::Classes { n_classes, .. } if n_classes > 2);
-        let many_outputs = matches!(target, Target::ManyValues { .. } | Target::ManyClasses { .. });
-        let of_order = matches!(loss, Loss::AbsoluteError | Loss::Quantile(_));
-        if monotonic.is_some() && (many_classes || many_outputs) {
-            let problem = "is not supported for more than two classes, nor for several outputs";
-            return Err(Error::argument("monotonic_cst", problem));
-        }
-        let Some(counts) = categories else { return Ok(()) };
-        if counts.iter().any(|&count| count > 0) && (many_classes || many_outputs || of_order) {
-            let problem = "the best split of categories is known only for squared error, poisson and two classes, \
-                and for one output; encode the feature as numbers (for example by one-hot columns)";
-            return Err(Error::argument("categorical_features", problem));
-        }
-        let x = self.x.values();
-        for (feature, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            let is_sound = |code: f64| code.is_nan() || (0.0..f64::from(count)).contains(&code) && code.fract() == 0.0;
-            if let Some(row) = (0..x.n_rows()).find(|&row| !is_sound(x.value(row, feature))) {
-                let problem =
-                    format!("feature {feature} has {} in row {row}, not a code below {count}", x.value(row, feature));
-                return Err(Error::argument("categorical_features", problem));
+impl<X: Cell> FitTask<'_, X> {
+    /// Picks the criterion and grows the tree.
+    fn grow_objective(&self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
+        match objective {
+            Objective::Values { y, n_outputs: 1, loss } => match loss {
+                ValueLoss::SquaredError => self.squared(y.to_vec(), weights, SquaredReport::Mean),
+                ValueLoss::AbsoluteError => {
+                    self.quantile(y, weights, Level::HALF, QuantileReport::AbsoluteError, method)
+                }
+                ValueLoss::Quantile(level) => self.quantile(y, weights, level, QuantileReport::PinballLoss, method),
+                ValueLoss::Poisson => self.poisson(y, weights),
+            },
+            Objective::Values { y, n_outputs, loss } => self.many_values(y, n_outputs, weights, loss, method),
+            Objective::Classes { codes, n_outputs: 1, n_classes: 2, impurity: Impurity::Gini } => {
+                self.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, SquaredReport::TwoClasses)
+            }
+            Objective::Classes { codes, n_outputs: 1, n_classes, impurity } => {
+                self.classes(codes, n_classes, weights, impurity)
+            }
+            Objective::Classes { codes, n_outputs, n_classes, impurity } => {
+                self.many_classes(codes, n_outputs, n_classes, weights, impurity)
             }
         }
-        Ok(())
     }
 
-    fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: Report) -> Result<Tree> {
+    fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: SquaredReport) -> Result<Tree> {
         let unit = power_of_two(&y);
         for y in &mut y {
             *y /= unit;
@@ -231,11 +192,10 @@ impl<X: Cell> Task<'_, X> {
         &self,
         y: &[f64],
         weights: Option<&[f64]>,
-        level: f64,
-        report: quantile::Report,
+        level: Level,
+        report: QuantileReport,
         method: MedianMethod,
     ) -> Result<Tree> {
-        let level = checked_level(level)?;
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
         let rules = Rules { min_gain: self.rules.min_gain / unit, ..*self.rules };
@@ -251,24 +211,23 @@ impl<X: Cell> Task<'_, X> {
         }
     }
 
-    /// Sorts the targets: they themselves in ascending order, the ticket of each row, and the column of all.
-    fn rank<T: Sample<f64>>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, Column<u32>)> {
+    /// Sorts the targets: they themselves in ascending order, the global rank of each row, and the column of all.
+    fn rank<T: RankedSample>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, SortedColumn<u32>)> {
         let column = Matrix::from_rows(y, y.len(), 1)?;
-        let Column { rows, items } = presort(&column, self.rows, targets, self.team).columns.swap_remove(0);
+        let SortedColumn { rows, items } = presort(&column, self.rows, targets, self.team).features.swap_remove(0);
         if self.team.cancelled() {
             // What was not sorted is no order.
             return Err(Error::Interrupted);
         }
-        let mut tickets = vec![0; y.len()];
-        for (ticket, &row) in (0..).zip(&rows) {
-            tickets[row as usize] = ticket;
+        let mut global_ranks = vec![0; y.len()];
+        for (global_rank, &row) in (0..).zip(&rows) {
+            global_ranks[row as usize] = global_rank;
         }
-        let order = Column { items: (0..rows.len() as u32).collect(), rows };
-        Ok((items, tickets, order))
+        let order = SortedColumn { items: (0..rows.len() as u32).collect(), rows };
+        Ok((items, global_ranks, order))
     }
 
     fn poisson(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Tree> {
-        check_counts(y, weights)?;
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
         match weights {
@@ -307,7 +266,7 @@ impl<X: Cell> Task<'_, X> {
         let columns = n_cells.saturating_mul(size_of::<u32>() + item);
         // Sides, ranks and orders of all rows; what each worker sorts and parts in.
         let mut row = ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item) * threads;
-        if C::ORDERED {
+        if C::Ranking::RANKED {
             row += ORDERED_ROW_BYTES[usize::from(C::WEIGHTED)] + ORDERED_WORKER_ROW_BYTES * threads;
         }
         let buffers = n_rows * row;
@@ -316,7 +275,7 @@ impl<X: Cell> Task<'_, X> {
     }
 
     fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        self.grow_ordered(criterion, items, Column::with_len(0), units, rules)
+        self.grow_ordered(criterion, items, SortedColumn::with_len(0), units, rules)
     }
 
     /// With a column in the order of the targets. Units are those of targets and of impurities.
@@ -324,7 +283,7 @@ impl<X: Cell> Task<'_, X> {
         &self,
         criterion: &C,
         items: Vec<C::Item>,
-        order: Column<C::Item>,
+        order: SortedColumn<C::Item>,
         [target, impurity]: [f64; 2],
         rules: &Rules,
     ) -> Result<Tree> {

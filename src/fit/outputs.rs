@@ -1,31 +1,28 @@
 //! Fits of several outputs.
 
-use super::Task;
-use crate::criterion::classes::{ClassSample, Classes, Impurity};
+use super::FitTask;
+use crate::criterion::classes::{ClassSample, Classes};
 use crate::criterion::outputs::{Output, Outputs};
 use crate::criterion::poisson::Poisson;
-use crate::criterion::quantile::{self, Quantile};
-use crate::criterion::squared::{Report, SquaredError, ValueSample};
+use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
+use crate::criterion::squared::{SquaredError, SquaredReport, ValueSample};
 use crate::criterion::{Criterion, Weighted};
-use crate::data::{Cell, check_counts, power_of_two};
-use crate::error::{Error, Result};
+use crate::data::{Cell, power_of_two};
+use crate::error::Result;
 use crate::grow::Units;
-use crate::median::checked_level;
-use crate::params::{Loss, MedianMethod, Rules};
+use crate::median::Level;
+use crate::params::{Impurity, MedianMethod, Rules, ValueLoss};
 use crate::tree::Tree;
 
-impl<X: Cell> Task<'_, X> {
+impl<X: Cell> FitTask<'_, X> {
     pub(super) fn many_values(
         &self,
         y: &[f64],
         n_outputs: usize,
         weights: Option<&[f64]>,
-        loss: Loss,
+        loss: ValueLoss,
         method: MedianMethod,
     ) -> Result<Tree> {
-        if loss == Loss::Poisson {
-            (0..n_outputs).try_for_each(|k| check_counts(&column(y, n_outputs, k), weights))?;
-        }
         // One for all outputs: their losses are added up.
         let unit = power_of_two(y);
         let columns: Vec<Vec<f64>> =
@@ -40,33 +37,29 @@ impl<X: Cell> Task<'_, X> {
     }
 
     /// With the targets of each output, as numbers and as what columns carry.
-    fn grow_values<T: ValueSample>(
+    fn grow_values<T: ValueSample + RankedSample>(
         &self,
         y: &[Vec<f64>],
         items: Vec<Vec<T>>,
         unit: f64,
-        loss: Loss,
+        loss: ValueLoss,
         method: MedianMethod,
     ) -> Result<Tree> {
-        let report = match loss {
-            Loss::SquaredError => {
-                let outputs = items.into_iter().map(|items| (SquaredError::new(Report::Mean), items));
+        let (level, report) = match loss {
+            ValueLoss::SquaredError => {
+                let outputs = items.into_iter().map(|items| (SquaredError::new(SquaredReport::Mean), items));
                 return self.grow_outputs(outputs, [unit, unit * unit], self.rules.min_gain / unit / unit);
             }
-            Loss::Poisson => {
+            ValueLoss::Poisson => {
                 let outputs = items.into_iter().map(|items| (Poisson::new(unit), items));
                 return self.grow_outputs(outputs, [1.0; 2], self.rules.min_gain);
             }
-            Loss::AbsoluteError => quantile::Report::AbsoluteError,
-            Loss::Quantile(_) => quantile::Report::PinballLoss,
-            Loss::Gini | Loss::Entropy => {
-                return Err(Error::argument("criterion", "Gini and entropy need classes, not values"));
-            }
+            ValueLoss::AbsoluteError => (Level::HALF, QuantileReport::AbsoluteError),
+            ValueLoss::Quantile(level) => (level, QuantileReport::PinballLoss),
         };
-        let level = checked_level(if let Loss::Quantile(level) = loss { level } else { 0.5 })?;
         let output = |(y, items): (&Vec<f64>, Vec<T>)| {
-            let (targets, tickets, _) = self.rank(y, &items)?;
-            Ok((Quantile::new(level, report, method, targets), tickets))
+            let (targets, global_ranks, _) = self.rank(y, &items)?;
+            Ok((Quantile::new(level, report, method, targets), global_ranks))
         };
         let outputs = y.iter().zip(items).map(output).collect::<Result<Vec<_>>>()?;
         self.grow_outputs(outputs.into_iter(), [unit; 2], self.rules.min_gain / unit)

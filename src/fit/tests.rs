@@ -159,10 +159,11 @@ fn case_08_a_fit_that_is_stopped_at_any_time_says_so() {
 fn case_08_targets_that_were_not_sorted_are_not_used() {
     let data = Data::new();
     let [x, _] = data.views();
-    let (rows, params) = (Rows::new(N_ROWS, None).unwrap(), Params::default());
-    let rules = params.rules(N_ROWS, N_ROWS as f64, false).unwrap();
+    let params = Params::default();
+    let valid = params.check(&x, Target::Values(&data.y), None, Loss::SquaredError).unwrap();
+    let (rows, rules) = (&valid.rows, &valid.rules);
     let team = Team::new(None, N_ROWS, usize::MAX).unwrap();
-    let task = Task { x: Source::Dense(&x), rows: &rows, rules: &rules, choices: None, team: &team };
+    let task = FitTask { x: Source::Dense(&x), rows, rules, choices: None, team: &team };
     let wait = || {
         while !team.cancelled() {
             std::thread::yield_now();

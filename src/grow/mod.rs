@@ -1,30 +1,33 @@
-//! Growing: who is next, and when to stop.
+//! Growing: which node is next, and when to stop. `README.md` in this folder defines the terms.
 //!
-//! Large nodes are grown breadth-first with threads over features (`top.rs`), the subtrees below them depth-first in
-//! cache with one task each (`subtree.rs`). Where the one hands over to the other is a matter of speed, not of
-//! the tree: both apply the rules of this file.
+//! Large nodes are grown breadth-first with threads over features (`top.rs`), the subtrees below them
+//! depth-first in cache with one task each (`subtree.rs`), and their smallest nodes by kernels of fixed
+//! length (`tiny.rs`). Where one hands over to the other is a matter of speed, not of the tree: all of
+//! them apply the rules of this file.
 
+mod assemble;
 mod category;
-mod crown;
-mod dice;
 pub(crate) mod general;
 mod monotonic;
-mod sprout;
+mod node_ranks;
+mod random;
+mod sides;
 mod subtree;
 mod tiny;
 mod top;
+mod tree_piece;
 
-use crate::columns::{Column, Columns};
-use crate::criterion::Criterion;
+use crate::columns::{Columns, SortedColumn};
+use crate::criterion::{Criterion, TargetRanking};
 use crate::data::{Cell, Matrix, Rows};
 use crate::error::Result;
 use crate::params::Rules;
 use crate::presort::presort;
-use crate::split::{Division, Split};
+use crate::split::{Division, Split, missing_goes_left};
 use crate::threads::Team;
 use crate::tree::{Test, Tree};
 
-/// What all the nodes of a fit share.
+/// What all nodes of a fit share.
 pub(crate) struct Fit<'a, M: ?Sized, C> {
     pub x: &'a M,
     pub criterion: &'a C,
@@ -41,16 +44,16 @@ pub(crate) struct Units {
     pub weight: f64,
 }
 
-/// Grows a tree; `items` has the target of each row of `x`, also of those that don't take part, and `targets` are those that do in
-/// ascending order, for criteria where that counts.
+/// Grows a tree. `items` has the target of each row of `x`, including rows that don't take part;
+/// `targets` has those that do in ascending order, for criteria that rank them.
 pub(crate) fn grow<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     rows: &Rows,
     items: Vec<C::Item>,
-    targets: Column<C::Item>,
+    targets: SortedColumn<C::Item>,
 ) -> Result<Tree> {
     let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
-    let root = if C::ORDERED {
+    let root = if C::Ranking::RANKED {
         drop(items);
         fit.criterion.describe(&columns.targets.items)
     } else {
@@ -60,31 +63,29 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 }
 
 impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
-    /// The rules that make a node a leaf before its features are looked at.
-    fn is_leaf(&self, node: &C::Node, depth: u32) -> bool {
-        depth >= self.rules.max_depth
-            || self.criterion.rows(node) < self.rules.min_rows_split
-            || self.criterion.weight(node) < 2.0 * self.rules.min_weight_leaf
-            || self.criterion.is_pure(node)
+    /// Whether a rule makes a node a leaf before its features are searched.
+    fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
+        let Self { criterion, rules, .. } = self;
+        rules.is_leaf(criterion.rows(node), criterion.weight(node), depth) || criterion.is_pure(node)
     }
 
     /// The most nodes that a subtree with this root can have.
-    fn max_nodes(&self, root: &C::Node, depth: u32) -> usize {
+    fn max_nodes(&self, root: &C::NodeStats, depth: u32) -> usize {
         self.rules.max_nodes(self.criterion.rows(root), depth)
     }
 
-    /// The rule that makes a node a leaf although it could be split.
-    fn is_worthwhile(&self, node: &C::Node, split: &Split) -> bool {
+    /// Whether the best split of a node gains enough to be made.
+    fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
         self.criterion.loss_decrease(node, split.gain) >= self.rules.min_gain
     }
 
-    /// The test of a node. Missing values that the node never saw go to the heavier child.
-    fn test(&self, division: &Division, left: &C::Node, right: &C::Node) -> Test {
-        let weight = |node| self.criterion.weight(node);
+    /// The test of a node.
+    fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
+        let [left, right] = [left, right].map(|node| self.criterion.weight(node));
         Test {
             feature: division.feature as u32,
             threshold: division.threshold,
-            missing_left: division.missing_left.unwrap_or_else(|| weight(left) > weight(right)),
+            missing_left: missing_goes_left(division.missing_left, left, right),
             right: 0,
         }
     }

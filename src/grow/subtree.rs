@@ -1,9 +1,19 @@
-//! Small nodes, depth-first: a whole subtree by one thread, in cache.
+//! HOT: small nodes, depth-first: a whole subtree by one thread, in cache.
 //!
-//! The subtree's rows are numbered anew from 0, in 16 bits, and its part of X and of the targets is copied once. Its columns are
-//! these numbers alone, two bytes a cell: a row's target is found in a table that stays in the first-level cache. Columns live
-//! in two buffers that take turns: a node in one of them is partitioned into the same range of the other, so the
-//! ranges of nodes still to come stay as they are.
+//! ```text
+//! number the subtree's rows anew from 0, in 16 bits; copy their part of X and their targets
+//! while a node is pending
+//!     grow it as a tiny node, or report it as a leaf, or as a pair
+//!     bound      the gains of all features at once, or each by itself
+//!     clear cut? the bounds may name the winner: nothing is swept then
+//!     sweep      the feature with the largest bound, then every feature that could still win
+//!     decide     ascending features, see `search.rs`
+//!     divide     describe the children, partition the columns as far as they are still needed
+//! ```
+//!
+//! Columns are local row numbers, two bytes per cell; a row's target is found in a table that stays in the
+//! first-level cache. Columns live in two buffers that take turns: a node in one of them is partitioned
+//! into the same range of the other, so the ranges of pending nodes stay as they are.
 //!
 //! ```text
 //! buffer 0   [        node         ]        depth d
@@ -15,17 +25,18 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Fit;
-use super::sprout::Sprout;
-use super::tiny::{Cells, Deviations, Plot, Squares, Tiny};
+use super::tiny::{LocalCells, TinyGrower, TinyRoot};
+use super::tree_piece::TreePiece;
 use crate::columns::Columns;
-use crate::criterion::{Criterion, Outlook, SmallNode, TinyLoss};
+use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
+use crate::contribution::{Indexed, LookedUp, TagCell};
+use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
-use crate::scan::{Feature, promise, scan};
+use crate::scan::{Feature, gain_bound, scan};
 use crate::search::decide;
 use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
-use crate::steps::{Indexed, LookedUp, Mark, Marked, Orders, TABLE, table};
 
 /// A subtree's columns, in both buffers, are to fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
@@ -35,31 +46,42 @@ pub(super) fn max_rows(n_features: usize) -> usize {
     (MAX_CELLS / n_features).clamp(256, 16_384)
 }
 
-/// Buffers of one worker, reused from subtree to subtree.
+type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
+
+/// Buffers of one thread, reused from subtree to subtree.
 pub(super) struct Workspace<X, C: Criterion> {
-    n_rows: usize,
-    /// X, feature after feature.
-    cells: Vec<X>,
-    /// Target of each row.
-    items: Vec<C::Item>,
-    /// The columns, feature after feature, each `n_rows` long.
-    buffers: [Vec<u16>; 2],
-    /// Of the rows of the node that is being searched: what each adds to the node's sums.
-    steps: Box<[C::Step; TABLE]>,
-    /// And what a promise needs to know of them.
-    marks: Box<[C::Mark; TABLE]>,
+    subtree: Subtree<X, C>,
+    tables: NodeTables<C>,
     /// Of the rows of the node that is being divided: whether each goes left.
-    sides: Box<[bool; TABLE]>,
-    sweep: C::Scratch,
-    /// Of the node that is being searched.
-    table: C::Table,
+    sides: Box<[bool; LOCAL_ROWS]>,
+    scratch: C::Scratch,
     search: Search,
-    tiny_squares: Tiny<Squares>,
-    tiny_deviations: Tiny<Deviations>,
+    /// `None` if the criterion has no kernel for tiny nodes.
+    tiny: Option<TinyGrower<C>>,
     /// Targets of a child.
     child: Vec<C::Item>,
     /// Right part of a column that is being partitioned.
     right: Vec<u16>,
+}
+
+/// The rows of a subtree.
+struct Subtree<X, C: Criterion> {
+    n_rows: usize,
+    n_features: usize,
+    /// X, feature after feature.
+    cells: Vec<X>,
+    /// Target of each row.
+    items: Vec<C::Item>,
+    /// The columns, feature after feature, each `n_rows` long; last the column of targets, if the criterion
+    /// ranks them.
+    buffers: [Vec<u16>; 2],
+}
+
+/// By row, of the node that is being searched.
+struct NodeTables<C: Criterion> {
+    contributions: Box<[C::Contribution; LOCAL_ROWS]>,
+    tags: Box<[TagCellOf<C>; LOCAL_ROWS]>,
+    table: C::Table,
 }
 
 /// What a search has found so far.
@@ -71,33 +93,33 @@ struct Search {
 }
 
 /// A node still to be grown.
-struct Task<N> {
+struct PendingNode<N> {
     node: N,
     start: usize,
     depth: u32,
     /// Which buffer holds its range.
     buffer: usize,
-    /// A column that is sure to have its rows: of leaves and pairs, no others need be kept up.
+    /// A column that is sure to hold its rows: of leaves and pairs, no other columns are kept up.
     column: usize,
     /// The inner node that it is the right child of; a left child simply comes next.
     right_of: Option<usize>,
 }
 
 impl<X: Cell, C: Criterion> Workspace<X, C> {
-    pub fn new(rules: &Rules) -> Self {
+    pub fn new(criterion: &C, rules: &Rules) -> Self {
         Self {
-            n_rows: 0,
-            cells: Vec::new(),
-            items: Vec::new(),
-            buffers: [Vec::new(), Vec::new()],
-            steps: table(),
-            marks: table(),
-            sides: table(),
-            sweep: C::Scratch::default(),
-            table: C::Table::default(),
+            subtree: Subtree {
+                n_rows: 0,
+                n_features: 0,
+                cells: Vec::new(),
+                items: Vec::new(),
+                buffers: [Vec::new(), Vec::new()],
+            },
+            tables: NodeTables { contributions: local_table(), tags: local_table(), table: C::Table::default() },
+            sides: local_table(),
+            scratch: C::Scratch::default(),
             search: Search { bounds: Vec::new(), findings: Vec::new(), contest: Tournament::new() },
-            tiny_squares: Tiny::new(rules.min_rows_leaf),
-            tiny_deviations: Tiny::new(rules.min_rows_leaf),
+            tiny: TinyGrower::new(criterion, rules.min_rows_leaf),
             child: Vec::new(),
             right: Vec::new(),
         }
@@ -109,196 +131,116 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
         start: usize,
-        root: C::Node,
+        root: C::NodeStats,
         depth: u32,
         local_ids: &[AtomicU16],
-    ) -> Sprout {
-        self.take_in(fit, columns, start..start + fit.criterion.rows(&root), local_ids);
-        let mut sprout = Sprout::with_capacity(fit.max_nodes(&root, depth), fit.criterion.n_values());
-        let mut pending = vec![Task { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None }];
+    ) -> TreePiece {
+        self.subtree.take_in(fit.x, columns, start..start + fit.criterion.rows(&root), local_ids);
+        self.right.resize(self.subtree.n_rows, 0);
+        let mut piece = TreePiece::with_capacity(fit.max_nodes(&root, depth), fit.criterion.n_values());
+        let mut pending = vec![PendingNode { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None }];
         while let Some(task) = pending.pop() {
-            if self.grow_tiny(fit, columns, &task, &mut sprout) {
+            if self.grow_tiny(fit, &columns.has_missing, &task, &mut piece) {
                 continue;
             }
-            let id = sprout.push(fit.criterion, &task.node);
+            let id = piece.push(fit.criterion, &task.node);
             if let Some(parent) = task.right_of {
-                sprout.set_right(parent, id);
+                piece.set_right(parent, id);
             }
             if fit.is_leaf(&task.node, task.depth) || fit.team.cancelled() {
                 continue;
             }
             if is_pair(fit, &task.node) {
-                self.grow_pair(fit, &task, id, &mut sprout);
+                self.grow_pair(fit, &task, id, &mut piece);
                 continue;
             }
-            let Some(split) = self.search(fit, columns, &task) else { continue };
-            let (division, [left, right]) = self.divide(fit, columns, &task, &split);
-            sprout.split(id, task.depth, fit.test(&division, &left, &right));
+            let Some(split) = self.search(fit, &columns.has_missing, &task) else { continue };
+            let (division, [left, right]) = self.divide(fit, &columns.has_missing, &task, &split);
+            piece.split(id, task.depth, fit.test(&division, &left, &right));
             let depth = task.depth + 1;
-            let [keep_left, keep_right] = [&left, &right].map(|child| Keep::of(fit, child, depth));
-            self.partition(&task, &division, [keep_left, keep_right]);
+            let keep = [&left, &right].map(|child| Keep::of(fit, child, depth));
+            self.partition(&task, &division, keep);
             let (buffer, column) = (1 - task.buffer, division.feature);
             let middle = task.start + division.n_left();
-            pending.push(Task { node: right, start: middle, depth, buffer, column, right_of: Some(id) });
-            pending.push(Task { node: left, start: task.start, depth, buffer, column, right_of: None });
+            pending.push(PendingNode { node: right, start: middle, depth, buffer, column, right_of: Some(id) });
+            pending.push(PendingNode { node: left, start: task.start, depth, buffer, column, right_of: None });
         }
-        sprout
+        piece
     }
 
-    /// Copies the range of every column, with its rows numbered from 0, their targets and their part of X.
-    fn take_in(
-        &mut self,
-        fit: &Fit<'_, Matrix<'_, X>, C>,
-        columns: &Columns<C::Item>,
-        range: Range<usize>,
-        local_ids: &[AtomicU16],
-    ) {
-        self.n_rows = range.len();
-        // Where the order of targets counts, rows are numbered in that order.
-        let first = if C::ORDERED { &columns.targets } else { &columns.columns[0] }.range(range.clone());
-        for (local, &row) in first.rows.iter().enumerate() {
-            local_ids[row as usize].store(local as u16, Ordering::Relaxed);
-        }
-        self.items.clear();
-        self.items.extend_from_slice(first.items);
-        self.right.resize(self.n_rows, 0);
-        self.copy_cells(fit.x, first.rows);
-        self.buffers[0].clear();
-        for column in columns.columns.iter().chain(C::ORDERED.then_some(&columns.targets)) {
-            let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
-            self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
-        }
-        let len = self.buffers[0].len();
-        self.buffers[1].resize(len, 0);
-    }
-
-    /// Copies these rows of X, feature after feature. X is read row by row: each is in one place, the copy's columns are a
-    /// few open ends in cache.
-    fn copy_cells(&mut self, x: &Matrix<'_, X>, rows: &[u32]) {
-        let (n_rows, n_columns) = (rows.len(), x.n_columns());
-        let any = x.get(rows[0] as usize, 0);
-        self.cells.resize(n_rows * n_columns, any);
-        for (local, &row) in rows.iter().enumerate() {
-            for feature in 0..n_columns {
-                self.cells[feature * n_rows + local] = x.get(row as usize, feature);
-            }
-        }
-    }
-
+    /// Finds the split of a node; `None` if none is allowed, or none gains enough.
     fn search(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
-        columns: &Columns<C::Item>,
-        task: &Task<C::Node>,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
     ) -> Option<Split> {
-        let node = &task.node;
-        let Self { n_rows, cells, items, buffers, steps, marks, sweep, table, search, child, .. } = self;
-        let len = fit.criterion.rows(node);
-        let orders = Orders { columns: &buffers[task.buffer], n_rows: *n_rows, start: task.start, len };
-        let n_features = fit.x.n_columns();
-        let key = orders.of(if C::ORDERED { n_features } else { 0 });
-        let fill_steps = |steps: &mut [C::Step; TABLE]| {
-            for (rank, &row) in key.iter().enumerate() {
-                steps[row as usize] = fit.criterion.step(node, items[row as usize], || rank);
-            }
-        };
-        if C::ORDERED {
-            fill_steps(steps);
-            child.clear();
-            child.extend(key.iter().map(|&row| items[row as usize]));
-            fit.criterion.tabulate(node, child, table);
+        let Self { tables, scratch, search, child, .. } = self;
+        let subtree = &self.subtree;
+        let orders = subtree.orders(task.buffer, task.start, fit.criterion.rows(&task.node));
+        if C::Ranking::RANKED {
+            tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
+            tables.tabulate(fit.criterion, &task.node, subtree, orders, child);
         }
-        let rows = SmallNode { orders, n_features, items, steps, min_rows: fit.rules.min_rows_leaf };
-        let outlook = fit.criterion.bound(node, table, &rows, sweep, &mut search.bounds);
-        if let Outlook::Clear { feature, n_left } = outlook
-            && !columns.has_missing.contains(&true)
-            && fit.rules.count_rows_alone()
+        let min_rows = fit.rules.min_rows_leaf;
+        let (n_features, items) = (subtree.n_features, &subtree.items[..]);
+        let rows = SmallNode { orders, n_features, items, contributions: &tables.contributions, min_rows };
+        let bounds = &mut search.bounds;
+        let verdict = C::Bounds::of_small_node(fit.criterion, &task.node, &tables.table, &rows, scratch, bounds);
+        if let BoundVerdict::Clear { feature, n_left } = verdict
+            && let Some(split) = subtree.clear_split(fit.rules, has_missing, orders, feature, n_left, bounds[feature])
         {
-            let value = |place: usize| cells[feature * *n_rows + orders.of(feature)[place] as usize];
-            if value(n_left - 1) != value(n_left) {
-                let cut = Cut { n_left, missing_left: false };
-                return Some(Split { feature, gain: search.bounds[feature], cut });
-            }
+            return Some(split);
         }
-        let looked_up = matches!(outlook, Outlook::Unknown) || C::ORDERED;
-        if looked_up && !C::ORDERED {
-            fill_steps(steps);
+        let is_unknown = verdict == BoundVerdict::Unknown;
+        if is_unknown && !C::Ranking::RANKED {
+            tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
         }
-        key.iter().zip(C::marks(table)).for_each(|(&row, &mark)| marks[row as usize].set(mark));
-        let (steps, marks, table) = (&*steps, &*marks, &*table);
-        let value = |feature: usize| {
-            let (rows, cells) = (orders.of(feature), &cells[feature * *n_rows..]);
-            move |place: usize| cells[rows[place] as usize]
-        };
-        let by_table = |feature: usize| {
-            let rows = orders.of(feature);
-            Feature {
-                steps: Marked {
-                    steps: LookedUp { rows, table: steps },
-                    mark: move |place: usize| marks[rows[place] as usize].get(),
-                },
-                value: value(feature),
-                has_missing: columns.has_missing[feature],
-            }
-        };
-        if let Outlook::Unknown = outlook {
-            let most = |feature| promise(fit.criterion, table, &by_table(feature), fit.rules);
-            search.bounds.clear();
-            search.bounds.extend((0..n_features).map(|feature| most(feature).unwrap_or(f64::INFINITY)));
+        tables.fill_tags(subtree.key_order(orders));
+        let view = NodeView { fit, node: &task.node, subtree, tables, orders, has_missing };
+        if is_unknown {
+            view.bound_features(&mut search.bounds);
         } else {
-            for (bound, _) in search.bounds.iter_mut().zip(&columns.has_missing).filter(|(_, missing)| **missing) {
-                // With missing values on the left it may gain more.
-                *bound = f64::INFINITY;
-            }
+            unbound_missing(&mut search.bounds, has_missing);
         }
-        search
-            .run(fit.criterion.noise(node), |feature, contest| {
-                if looked_up {
-                    scan(fit.criterion, node, table, &by_table(feature), fit.rules, contest, sweep);
-                } else {
-                    let feature = Feature {
-                        steps: Indexed {
-                            rows: orders.of(feature),
-                            items,
-                            step: |item| fit.criterion.step(node, item, || 0),
-                        },
-                        value: value(feature),
-                        has_missing: columns.has_missing[feature],
-                    };
-                    scan(fit.criterion, node, table, &feature, fit.rules, contest, sweep);
-                }
-            })
-            .filter(|split| fit.is_worthwhile(node, split))
+        // Where bounds were computed from the items, few features are swept: a table would not pay.
+        let looked_up = is_unknown || C::Ranking::RANKED;
+        let noise = fit.criterion.noise(&task.node);
+        let split = search.run(noise, |feature, contest| view.sweep(feature, looked_up, contest, scratch))?;
+        fit.is_worthwhile(&task.node, &split).then_some(split)
     }
 
-    /// Grows a node that is tiny with all that is below it; returns whether it is.
+    /// Grows a tiny node with all that is below it; returns whether it was one.
     fn grow_tiny(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
-        columns: &Columns<C::Item>,
-        task: &Task<C::Node>,
-        sprout: &mut Sprout,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
+        piece: &mut TreePiece,
     ) -> bool {
-        let len = fit.criterion.rows(&task.node);
-        let orders = Orders { columns: &self.buffers[task.buffer], n_rows: self.n_rows, start: task.start, len };
-        let plot = Plot { fit, cells: Cells { cells: &self.cells, n_rows: self.n_rows }, orders };
-        if fit.is_leaf(&task.node, task.depth) || !plot.is_tiny(&columns.has_missing) {
+        let Some(tiny) = &mut self.tiny else { return false };
+        let Subtree { n_rows, cells, items, .. } = &self.subtree;
+        let orders = self.subtree.orders(task.buffer, task.start, fit.criterion.rows(&task.node));
+        let root = TinyRoot { fit, cells: LocalCells { cells, n_rows: *n_rows }, orders };
+        if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
         }
-        let (items, right_of) = (&self.items, task.right_of.map(|id| id as u32));
-        match C::TINY {
-            Some(TinyLoss::SquaredError) => self.tiny_squares.grow(&plot, items, task.depth, right_of, sprout),
-            Some(TinyLoss::AbsoluteError) => self.tiny_deviations.grow(&plot, items, task.depth, right_of, sprout),
-            None => return false,
-        }
+        tiny.grow(&root, items, task.depth, task.right_of.map(|id| id as u32), piece);
         true
     }
 
     /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.
-    fn grow_pair(&self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &Task<C::Node>, id: usize, sprout: &mut Sprout) {
-        let rows = &self.buffers[task.buffer][task.column * self.n_rows + task.start..][..2];
-        for (feature, cells) in self.cells.chunks_exact(self.n_rows).enumerate() {
-            let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), self.items[row as usize]));
+    fn grow_pair(
+        &self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        task: &PendingNode<C::NodeStats>,
+        id: usize,
+        piece: &mut TreePiece,
+    ) {
+        let Subtree { n_rows, cells, items, buffers, .. } = &self.subtree;
+        let rows = &buffers[task.buffer][task.column * n_rows + task.start..][..2];
+        for (feature, cells) in cells.chunks_exact(*n_rows).enumerate() {
+            let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), items[row as usize]));
             let [(a, _), (b, _)] = pair;
             if a == b || (a.is_nan() && b.is_nan()) {
                 continue;
@@ -310,10 +252,10 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
             let division = Division::new(&split, 2, true, |place| pair[place].0);
             let [left, right] = pair.map(|(_, item)| fit.criterion.describe(&[item]));
-            sprout.split(id, task.depth, fit.test(&division, &left, &right));
-            sprout.push(fit.criterion, &left);
-            let right = sprout.push(fit.criterion, &right);
-            sprout.set_right(id, right);
+            piece.split(id, task.depth, fit.test(&division, &left, &right));
+            piece.push(fit.criterion, &left);
+            let right = piece.push(fit.criterion, &right);
+            piece.set_right(id, right);
             return;
         }
     }
@@ -322,96 +264,277 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     fn divide(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
-        columns: &Columns<C::Item>,
-        task: &Task<C::Node>,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
         split: &Split,
-    ) -> (Division, [C::Node; 2]) {
+    ) -> (Division, [C::NodeStats; 2]) {
         let len = fit.criterion.rows(&task.node);
-        let rows = &self.buffers[task.buffer][split.feature * self.n_rows + task.start..][..len];
-        let cells = &self.cells[split.feature * self.n_rows..];
+        let subtree = &self.subtree;
+        let rows = subtree.orders(task.buffer, task.start, len).of(split.feature);
+        let cells = subtree.cells_of(split.feature);
         let value = |place: usize| cells[rows[place] as usize].to_f64();
-        let division = Division::new(split, len, columns.has_missing[split.feature], value);
-        if C::ORDERED {
-            self.mark_sides(task, &division);
-            let children = self.part_targets(fit, task, &division);
+        let division = Division::new(split, len, has_missing[split.feature], value);
+        if C::Ranking::RANKED {
+            self.note_sides(task, &division);
+            let children = self.partition_targets(fit, task, &division);
             return (division, children);
         }
         let children = division.sides(rows).map(|parts| {
             self.child.clear();
-            self.child.extend(parts.into_iter().flatten().map(|&row| self.items[row as usize]));
+            self.child.extend(parts.into_iter().flatten().map(|&row| subtree.items[row as usize]));
             fit.criterion.describe(&self.child)
         });
         (division, children)
     }
 
     /// Notes on which side each of the node's rows is.
-    fn mark_sides(&mut self, task: &Task<C::Node>, division: &Division) {
-        let rows = &self.buffers[task.buffer][division.feature * self.n_rows + task.start..][..division.len];
+    fn note_sides(&mut self, task: &PendingNode<C::NodeStats>, division: &Division) {
+        let rows = self.subtree.orders(task.buffer, task.start, division.len).of(division.feature);
         for (parts, is_left) in division.sides(rows).into_iter().zip([true, false]) {
             parts.into_iter().flatten().for_each(|&row| self.sides[row as usize] = is_left);
         }
     }
 
     /// Partitions the column of targets and describes the children from it.
-    fn part_targets(
+    fn partition_targets(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
-        task: &Task<C::Node>,
+        task: &PendingNode<C::NodeStats>,
         division: &Division,
-    ) -> [C::Node; 2] {
-        let start = fit.x.n_columns() * self.n_rows + task.start;
-        let range = start..start + division.len;
-        let [first, second] = &mut self.buffers;
-        let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
-        partition_rows(&from[range.clone()], &self.sides, &mut to[range.clone()], &mut self.right);
+    ) -> [C::NodeStats; 2] {
+        let Self { subtree, sides, child, right, .. } = self;
+        let range = subtree.range(subtree.n_features, task.start, division.len);
+        let (from, to) = buffers(&mut subtree.buffers, task.buffer);
+        partition_rows(&from[range.clone()], sides, &mut to[range.clone()], right);
         let (left, right) = to[range].split_at(division.n_left());
         [left, right].map(|rows| {
-            self.child.clear();
-            self.child.extend(rows.iter().map(|&row| self.items[row as usize]));
-            fit.criterion.describe(&self.child)
+            child.clear();
+            child.extend(rows.iter().map(|&row| subtree.items[row as usize]));
+            fit.criterion.describe(child)
         })
     }
 
     /// Partitions the node's range into the other buffer, as far as the children need it.
-    fn partition(&mut self, task: &Task<C::Node>, division: &Division, keep: [Keep; 2]) {
-        let [left, right] = keep;
-        if left == Keep::Nothing && right == Keep::Nothing {
+    fn partition(&mut self, task: &PendingNode<C::NodeStats>, division: &Division, keep: [Keep; 2]) {
+        if keep == [Keep::Nothing; 2] {
             return;
         }
-        let needs_sides = left == Keep::All || right == Keep::All;
-        if needs_sides && !C::ORDERED {
-            self.mark_sides(task, division);
+        let needs_sides = keep.contains(&Keep::All);
+        if needs_sides && !C::Ranking::RANKED {
+            self.note_sides(task, division);
         }
-        let [first, second] = &mut self.buffers;
-        let (from, to) = if task.buffer == 0 { (&*first, second) } else { (&*second, first) };
-        let range = |column: usize| {
-            let start = column * self.n_rows + task.start;
-            start..start + division.len
-        };
-        let mut place = range(division.feature).start;
-        for rows in division.sides(&from[range(division.feature)]).into_iter().flatten() {
+        let Self { subtree, sides, right, .. } = self;
+        let n_features = subtree.n_features;
+        let winner = subtree.range(division.feature, task.start, division.len);
+        let n_rows = subtree.n_rows;
+        let (from, to) = buffers(&mut subtree.buffers, task.buffer);
+        let mut place = winner.start;
+        for rows in division.sides(&from[winner]).into_iter().flatten() {
             to[place..place + rows.len()].copy_from_slice(rows);
             place += rows.len();
         }
         if !needs_sides {
             return;
         }
-        for column in
-            (0..from.len() / self.n_rows - usize::from(C::ORDERED)).filter(|&column| column != division.feature)
-        {
-            let (from, to) = (&from[range(column)], &mut to[range(column)]);
+        for column in (0..n_features).filter(|&column| column != division.feature) {
+            let start = column * n_rows + task.start;
+            let range = start..start + division.len;
+            let (from, to) = (&from[range.clone()], &mut to[range]);
             match keep {
-                [Keep::All, Keep::All] => partition_rows(from, &self.sides, to, &mut self.right),
-                [Keep::All, _] => keep_rows::<true>(from, &self.sides, &mut to[..division.n_left()]),
-                _ => keep_rows::<false>(from, &self.sides, &mut to[division.n_left()..]),
+                [Keep::All, Keep::All] => partition_rows(from, sides, to, right),
+                [Keep::All, _] => keep_rows::<true>(from, sides, &mut to[..division.n_left()]),
+                _ => keep_rows::<false>(from, sides, &mut to[division.n_left()..]),
             }
         }
     }
 }
 
+/// The buffer that a node is in, and the one that its children go to.
+fn buffers([first, second]: &mut [Vec<u16>; 2], buffer: usize) -> (&[u16], &mut [u16]) {
+    if buffer == 0 { (first, second) } else { (second, first) }
+}
+
+impl<X: Cell, C: Criterion> Subtree<X, C> {
+    /// Copies the range of every column, with its rows numbered from 0, their targets and their part of X.
+    /// Rows are numbered in the order of their targets if the criterion ranks them.
+    fn take_in(&mut self, x: &Matrix<'_, X>, columns: &Columns<C::Item>, range: Range<usize>, local_ids: &[AtomicU16]) {
+        (self.n_rows, self.n_features) = (range.len(), x.n_columns());
+        let key = if C::Ranking::RANKED { &columns.targets } else { &columns.features[0] }.slice(range.clone());
+        for (local, &row) in key.rows.iter().enumerate() {
+            local_ids[row as usize].store(local as u16, Ordering::Relaxed);
+        }
+        self.items.clear();
+        self.items.extend_from_slice(key.items);
+        self.copy_cells(x, key.rows);
+        self.buffers[0].clear();
+        for column in columns.features.iter().chain(C::Ranking::RANKED.then_some(&columns.targets)) {
+            let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
+            self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
+        }
+        let len = self.buffers[0].len();
+        self.buffers[1].resize(len, 0);
+    }
+
+    /// Copies these rows of X, feature after feature. X is read row by row, so that each row comes from
+    /// memory once; the ends of the copy's columns stay in cache.
+    fn copy_cells(&mut self, x: &Matrix<'_, X>, rows: &[u32]) {
+        let (n_rows, n_columns) = (rows.len(), x.n_columns());
+        let any = x.get(rows[0] as usize, 0);
+        self.cells.resize(n_rows * n_columns, any);
+        for (local, &row) in rows.iter().enumerate() {
+            for feature in 0..n_columns {
+                self.cells[feature * n_rows + local] = x.get(row as usize, feature);
+            }
+        }
+    }
+
+    fn orders(&self, buffer: usize, start: usize, len: usize) -> LocalOrders<'_> {
+        LocalOrders { columns: &self.buffers[buffer], n_rows: self.n_rows, start, len }
+    }
+
+    /// Where a node's part of a column stands in its buffer.
+    fn range(&self, column: usize, start: usize, len: usize) -> Range<usize> {
+        let start = column * self.n_rows + start;
+        start..start + len
+    }
+
+    fn cells_of(&self, feature: usize) -> &[X] {
+        &self.cells[feature * self.n_rows..]
+    }
+
+    /// A node's rows in the order in which its tables are filled: that of the targets if the criterion ranks
+    /// them, or any.
+    fn key_order<'a>(&self, orders: LocalOrders<'a>) -> &'a [u16] {
+        orders.of(if C::Ranking::RANKED { self.n_features } else { 0 })
+    }
+
+    /// The value at a place of a node's order.
+    #[inline(always)]
+    fn value<'a>(&'a self, orders: LocalOrders<'a>, feature: usize) -> impl Fn(usize) -> X + 'a {
+        let (rows, cells) = (orders.of(feature), self.cells_of(feature));
+        move |place| cells[rows[place] as usize]
+    }
+
+    /// The split that the bounds have named, if nothing can be said against it: no missing values, no other
+    /// rules than those that count rows, and different values on both sides.
+    fn clear_split(
+        &self,
+        rules: &Rules,
+        has_missing: &[bool],
+        orders: LocalOrders<'_>,
+        feature: usize,
+        n_left: usize,
+        gain: f64,
+    ) -> Option<Split> {
+        let value = self.value(orders, feature);
+        let is_clear = !has_missing.contains(&true) && rules.count_rows_alone() && value(n_left - 1) != value(n_left);
+        is_clear.then_some(Split { feature, gain, cut: Cut { n_left, missing_left: false } })
+    }
+}
+
+impl<C: Criterion> NodeTables<C> {
+    fn fill_contributions<X: Cell>(
+        &mut self,
+        criterion: &C,
+        node: &C::NodeStats,
+        subtree: &Subtree<X, C>,
+        orders: LocalOrders<'_>,
+    ) {
+        for (rank, &row) in subtree.key_order(orders).iter().enumerate() {
+            let item = subtree.items[row as usize];
+            self.contributions[row as usize] = criterion.contribution(node, item, || rank);
+        }
+    }
+
+    fn tabulate<X: Cell>(
+        &mut self,
+        criterion: &C,
+        node: &C::NodeStats,
+        subtree: &Subtree<X, C>,
+        orders: LocalOrders<'_>,
+        items: &mut Vec<C::Item>,
+    ) {
+        items.clear();
+        items.extend(subtree.key_order(orders).iter().map(|&row| subtree.items[row as usize]));
+        criterion.tabulate(node, items, &mut self.table);
+    }
+
+    fn fill_tags(&self, key_order: &[u16]) {
+        for (&row, &tag) in key_order.iter().zip(C::Bounds::class_tags(&self.table)) {
+            self.tags[row as usize].set(tag);
+        }
+    }
+}
+
+/// A node that is being searched, with its tables filled.
+struct NodeView<'a, X, C: Criterion> {
+    fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    node: &'a C::NodeStats,
+    subtree: &'a Subtree<X, C>,
+    tables: &'a NodeTables<C>,
+    orders: LocalOrders<'a>,
+    has_missing: &'a [bool],
+}
+
+impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
+    /// A feature whose contributions are looked up in the table.
+    #[inline(always)]
+    fn looked_up(&self, feature: usize) -> Feature<impl ContributionsOf<C> + 'a, impl Fn(usize) -> X + 'a> {
+        let NodeTables { contributions, tags, .. } = self.tables;
+        Feature {
+            contributions: LookedUp { rows: self.orders.of(feature), contributions, tags },
+            value: self.subtree.value(self.orders, feature),
+            has_missing: self.has_missing[feature],
+        }
+    }
+
+    /// A feature whose contributions are computed from the items as they are read.
+    #[inline(always)]
+    fn indexed(&self, feature: usize) -> Feature<impl ContributionsOf<C> + 'a, impl Fn(usize) -> X + 'a> {
+        let (criterion, node) = (self.fit.criterion, self.node);
+        Feature {
+            contributions: Indexed {
+                rows: self.orders.of(feature),
+                items: &self.subtree.items,
+                contribution: move |item| criterion.contribution(node, item, || 0),
+                tags: &self.tables.tags,
+            },
+            value: self.subtree.value(self.orders, feature),
+            has_missing: self.has_missing[feature],
+        }
+    }
+
+    /// Writes the gain bound of each feature; infinite where the criterion has none.
+    fn bound_features(&self, bounds: &mut Vec<f64>) {
+        let bound = |feature| {
+            gain_bound(self.fit.criterion, &self.tables.table, &self.looked_up(feature), self.fit.rules)
+                .unwrap_or(f64::INFINITY)
+        };
+        bounds.clear();
+        bounds.extend((0..self.subtree.n_features).map(bound));
+    }
+
+    fn sweep(&self, feature: usize, looked_up: bool, contest: &mut Tournament, scratch: &mut C::Scratch) {
+        let Fit { criterion, rules, .. } = *self.fit;
+        let table = &self.tables.table;
+        if looked_up {
+            scan(criterion, self.node, table, &self.looked_up(feature), rules, contest, scratch);
+        } else {
+            scan(criterion, self.node, table, &self.indexed(feature), rules, contest, scratch);
+        }
+    }
+}
+
+/// Bounds of a small node leave missing values aside; with them on the left a feature may gain more.
+fn unbound_missing(bounds: &mut [f64], has_missing: &[bool]) {
+    for (bound, _) in bounds.iter_mut().zip(has_missing).filter(|(_, missing)| **missing) {
+        *bound = f64::INFINITY;
+    }
+}
+
 impl Search {
-    /// Scans the features that could win, the most promising one first, and decides.
-    fn run(&mut self, noise: f64, mut scan: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
+    /// Sweeps the features that could win, the one with the largest bound first, and decides.
+    fn run(&mut self, noise: f64, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
         let Self { bounds, findings, contest } = self;
         let mut favourite = 0;
         for feature in 1..bounds.len() {
@@ -423,7 +546,7 @@ impl Search {
         for feature in std::iter::once(favourite).chain((0..bounds.len()).filter(|&feature| feature != favourite)) {
             contest.restart(noise, incumbent);
             if bounds[feature] >= contest.bar() {
-                scan(feature, contest);
+                sweep(feature, contest);
                 findings[feature] = contest.found();
                 incumbent = contest.found().map_or(incumbent, |found| found.top.max(incumbent));
             }
@@ -431,7 +554,7 @@ impl Search {
         let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found)?)));
         decide(found, noise, |feature, least| {
             contest.restart_from(least);
-            scan(feature, contest);
+            sweep(feature, contest);
             contest.found().map(|found| found.cut)
         })
     }
@@ -440,15 +563,15 @@ impl Search {
 /// How much of a child's columns is still needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// Of a leaf.
+    /// The child is a leaf.
     Nothing,
-    /// Of a pair: whose rows are in any one column.
+    /// The child is a pair: any column has its rows.
     One,
     All,
 }
 
 impl Keep {
-    fn of<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, child: &C::Node, depth: u32) -> Self {
+    fn of<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, child: &C::NodeStats, depth: u32) -> Self {
         if fit.is_leaf(child, depth) {
             Self::Nothing
         } else if is_pair(fit, child) {
@@ -459,7 +582,7 @@ impl Keep {
     }
 }
 
-/// Whether this node has two rows, and nothing but their values to decide about them.
-fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, node: &C::Node) -> bool {
+/// Whether a node has two rows, and no rule but that of different values applies to their split.
+fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, node: &C::NodeStats) -> bool {
     fit.criterion.rows(node) == 2 && fit.rules.count_rows_alone()
 }

@@ -1,539 +1,541 @@
 //! Large nodes, breadth-first: all of a level at once, threads over features.
 //!
-//! For each feature, a level first carries out the divisions of the level before (a stable partition of the parents' ranges from
-//! the column to a spare one, which then take each other's place), then scans the level's nodes. A column is thus read and
-//! written once a level, by one thread. Nodes that have become small wait, and their ranges move along, until there are enough of them
-//! to keep all threads busy with `subtree.rs`.
+//! ```text
+//! for each level
+//!     retire the leaves
+//!     for each feature, in parallel          a column is read and written once per level
+//!         partition the parents' ranges      into a spare column, which then takes its place
+//!         bound the gains of the open nodes  or sweep them, where the criterion has no bounds
+//!     rank the bounded candidates            the largest share of its node's best bound first
+//!     sweep the candidates that could win
+//!     decide                                 ascending features, see `search.rs`
+//!     describe the children                  and note the side of each row
+//! ```
+//!
+//! Nodes that have become small wait, and their ranges move along, until there are enough of them to keep
+//! all threads busy with `subtree.rs`.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::AtomicU16;
 
 use super::Fit;
-use super::crown::{Crown, Fate};
+use super::assemble::{NodeOutcome, TreeTop};
+use super::node_ranks::NodeRanks;
+use super::sides::Sides;
 use super::subtree::{self, Workspace};
-use crate::columns::{Column, Columns};
-use crate::criterion::Criterion;
+use crate::columns::{Columns, SortedColumn};
+use crate::contribution::Carried;
+use crate::criterion::{ContributionsOf, Criterion, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::partition::partition;
-use crate::scan::{Feature, promise, scan};
+use crate::scan::{Feature, gain_bound, scan};
 use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Tournament};
-use crate::steps::{Carried, Mark, Marked, Steps};
 use crate::tree::Tree;
 
-/// As many subtrees a thread as leave nobody without work for long while the last ones are grown.
+/// Subtrees per thread that are grown together: enough that no thread is idle for long while the last
+/// ones are grown.
 const BATCH: usize = 16;
 
-/// A node whose features are still to be looked at.
-struct Open<C: Criterion> {
+pub(super) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, Matrix<'_, X>, C>,
+    columns: Columns<C::Item>,
+    root: C::NodeStats,
+) -> Result<Tree> {
+    let mut top = Top::new(fit, columns, root);
+    for depth in 0.. {
+        top.retire_leaves(depth);
+        if top.is_done() {
+            break;
+        }
+        top.grow_level(depth);
+    }
+    top.finish()
+}
+
+/// A node whose features are still to be searched.
+struct OpenNode<C: Criterion> {
     id: usize,
     start: usize,
-    /// Which child it is, and what is noted of its rows.
+    /// Which child it is. That is also what [`Sides`] says of its rows.
     is_left: bool,
-    node: C::Node,
+    node: C::NodeStats,
     table: C::Table,
 }
 
-/// Of each row, by its ticket: its rank among its node's targets, and its mark. Rows of different nodes lie side by side and are
-/// written by different threads; relaxed stores cost what plain ones do.
-struct Ranks<M> {
-    ranks: Vec<AtomicU32>,
-    marks: Vec<M>,
-}
-
-impl<M: Mark> Ranks<M> {
-    fn new(n_rows: usize) -> Self {
-        Self {
-            ranks: (0..n_rows).map(|_| AtomicU32::new(0)).collect(),
-            marks: (0..n_rows).map(|_| M::default()).collect(),
-        }
-    }
-
-    /// Numbers a node's rows, which are in the order of their targets.
-    fn number<C: Criterion>(&self, table: &C::Table, items: &[C::Item]) {
-        if C::ORDERED {
-            (0..).zip(items).for_each(|(rank, &item)| self.ranks[C::ticket(item)].store(rank, Ordering::Relaxed));
-            for (&item, &mark) in items.iter().zip(C::marks(table)) {
-                self.marks[C::ticket(item)].set(mark);
-            }
-        }
-    }
-
-    fn of<C: Criterion>(&self, item: C::Item) -> usize {
-        self.ranks[C::ticket(item)].load(Ordering::Relaxed) as usize
-    }
-
-    fn mark<C: Criterion>(&self, item: C::Item) -> u32 {
-        self.marks[C::ticket(item)].get()
-    }
-}
-
-impl<C: Criterion> Open<C> {
+impl<C: Criterion> OpenNode<C> {
     fn range(&self, criterion: &C) -> Range<usize> {
         self.start..self.start + criterion.rows(&self.node)
     }
-
-    /// The node's part of a column.
-    fn feature<'a, X: Cell>(
-        &'a self,
-        fit: &'a Fit<'_, Matrix<'_, X>, C>,
-        feature: usize,
-        column: &'a Column<C::Item>,
-        has_missing: bool,
-        ranks: &'a Ranks<C::Mark>,
-    ) -> Feature<impl Steps<Step = C::Step> + 'a, impl Fn(usize) -> X + 'a> {
-        let stretch = column.range(self.range(fit.criterion));
-        Feature {
-            steps: Marked {
-                steps: Carried {
-                    items: stretch.items,
-                    step: |item| fit.criterion.step(&self.node, item, || ranks.of::<C>(item)),
-                },
-                mark: move |place: usize| ranks.mark::<C>(stretch.items[place]),
-            },
-            value: move |place| fit.x.get(stretch.rows[place] as usize, feature),
-            has_missing,
-        }
-    }
-
-    /// Offers the cuts of one feature to the hand's contest.
-    fn scan<X: Cell>(
-        &self,
-        fit: &Fit<'_, Matrix<'_, X>, C>,
-        feature: &Feature<impl Steps<Step = C::Step>, impl Fn(usize) -> X>,
-        hand: &mut Hand<C>,
-    ) {
-        scan(fit.criterion, &self.node, &self.table, feature, fit.rules, &mut hand.contest, &mut hand.sweep);
-    }
 }
 
-/// A node that is to be grown as a subtree.
-struct Seedling<C: Criterion> {
+/// A node that waits to be grown as a subtree.
+struct PendingSubtree<C: Criterion> {
     id: usize,
     range: Range<usize>,
-    node: C::Node,
+    node: C::NodeStats,
     depth: u32,
 }
 
-impl<C: Criterion> Seedling<C> {
-    fn new(criterion: &C, open: Open<C>, depth: u32) -> Self {
-        Self { id: open.id, range: open.range(criterion), node: open.node, depth }
-    }
-}
-
-fn ranges<C: Criterion>(seedlings: &[Seedling<C>]) -> Vec<Range<usize>> {
-    seedlings.iter().map(|seedling| seedling.range.clone()).collect()
-}
-
-/// What is to be done to a column.
-struct Moves<'a> {
-    partings: &'a [Parting],
-    sides: &'a Sides,
-    /// Ranges that stay as they are, of nodes that wait.
-    waiting: Vec<Range<usize>>,
-}
-
-/// A node that has been split, until the columns have followed.
-struct Parting {
+/// A node that has been split, while the columns have not followed yet.
+struct PendingPartition {
     id: usize,
     start: usize,
-    /// What is noted of its rows until those of one child are marked.
+    /// What [`Sides`] says of its rows until those of one child are noted.
     was_left: bool,
     division: Division,
 }
 
-impl Parting {
-    /// Notes on which side the rows of a child are. Those that stay on their parent's side are noted already.
-    fn mark(&self, sides: &Sides, rows: [&[u32]; 2], is_left: bool) {
+impl PendingPartition {
+    fn range(&self) -> Range<usize> {
+        self.start..self.start + self.division.len
+    }
+
+    /// Notes on which side the rows of a child are. Rows that stay on their parent's side are noted already.
+    fn note_side(&self, sides: &Sides, rows: [&[u32]; 2], is_left: bool) {
         if is_left != self.was_left {
             rows.into_iter().flatten().for_each(|&row| sides.set(row, is_left));
         }
     }
+
+    /// Partitions the node's range of one column into the spare column.
+    fn carry_out<T: Copy + Default>(
+        &self,
+        feature: usize,
+        from: &SortedColumn<T>,
+        to: &mut SortedColumn<T>,
+        sides: &Sides,
+    ) {
+        let slice = from.slice(self.range());
+        let (rows, items) = (&mut to.rows[self.range()], &mut to.items[self.range()]);
+        if feature == self.division.feature && self.division.back == 0 {
+            // The winner's own column is in place already.
+            rows.copy_from_slice(slice.rows);
+            items.copy_from_slice(slice.items);
+        } else {
+            partition(slice, |row| sides.is_left(row), self.division.n_left(), rows, items);
+        }
+    }
 }
 
-/// Which side of its parent's division each row is on.
-struct Sides {
-    /// A byte a row, for writing: the rows of different nodes lie side by side and are written by different threads.
-    /// Relaxed stores cost what plain ones do.
-    bytes: Vec<AtomicBool>,
-    /// The same, a bit a row, for reading at random: of a million rows they stay in the second-level cache.
-    bits: Vec<u64>,
+/// A feature of an open node: its gain bound until it is swept, and what it found.
+struct Candidate {
+    /// The place of the node among the open ones.
+    node: usize,
+    feature: usize,
+    bound: Option<f64>,
+    found: Option<Found>,
 }
 
-impl Sides {
-    fn new(n_rows: usize) -> Self {
-        // Whole words, so that the last one needs no care.
-        let n_words = n_rows.div_ceil(64);
-        Self { bytes: (0..n_words * 64).map(|_| AtomicBool::new(false)).collect(), bits: vec![0; n_words] }
-    }
+/// Buffers of one thread.
+struct Worker<C: Criterion> {
+    spare: SortedColumn<C::Item>,
+    contest: Tournament,
+    scratch: C::Scratch,
+}
 
-    fn set(&self, row: u32, is_left: bool) {
-        self.bytes[row as usize].store(is_left, Ordering::Relaxed);
+impl<C: Criterion> Worker<C> {
+    fn new() -> Self {
+        Self { spare: SortedColumn::with_len(0), contest: Tournament::new(), scratch: C::Scratch::default() }
     }
+}
 
-    /// What was just set by the same thread.
-    fn get(&self, row: u32) -> bool {
-        self.bytes[row as usize].load(Ordering::Relaxed)
-    }
+/// The upper part of a tree while it grows.
+struct Top<'a, X, C: Criterion> {
+    fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    columns: Columns<C::Item>,
+    tree: TreeTop,
+    /// Nodes of the next level; those that are not small are searched, the others wait.
+    level: Vec<OpenNode<C>>,
+    /// Splits of the last level, which the columns follow when they are searched for the next one. Their
+    /// ranges ascend.
+    partitions: Vec<PendingPartition>,
+    waiting: Vec<PendingSubtree<C>>,
+    sides: Sides,
+    ranks: NodeRanks<C>,
+    spare_targets: SortedColumn<C::Item>,
+    /// The rows' numbers in their subtree; a buffer.
+    local_ids: Vec<AtomicU16>,
+    workers: Vec<Worker<C>>,
+    workspaces: Vec<Workspace<X, C>>,
+    /// Largest node that is grown as a subtree.
+    small: usize,
+}
 
-    /// Makes what was set since the last time readable.
-    fn publish(&mut self) {
-        for (word, bytes) in self.bits.iter_mut().zip(self.bytes.as_chunks_mut::<64>().0) {
-            let (eights, _) = bytes.as_chunks_mut::<8>();
-            *word = eights.iter_mut().enumerate().fold(0, |word, (i, eight)| word | pack(eight) << (8 * i));
+impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
+    fn new(fit: &'a Fit<'a, Matrix<'a, X>, C>, columns: Columns<C::Item>, root: C::NodeStats) -> Self {
+        let (n_rows, threads) = (fit.x.n_rows(), fit.team.threads());
+        let small = subtree::max_rows(fit.x.n_columns());
+        let has_large_nodes = columns.features[0].rows.len() > small;
+        let n_ranked = columns.targets.rows.len();
+        let (mut tree, ranks, mut table) = (TreeTop::default(), NodeRanks::new(n_ranked), C::Table::default());
+        fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
+        ranks.number(&table, &columns.targets.items);
+        let id = tree.push(fit.criterion, &root);
+        Self {
+            fit,
+            columns,
+            tree,
+            level: vec![OpenNode { id, start: 0, is_left: false, node: root, table }],
+            partitions: Vec::new(),
+            waiting: Vec::new(),
+            sides: Sides::new(if has_large_nodes { n_rows } else { 0 }),
+            ranks,
+            spare_targets: SortedColumn::with_len(n_ranked),
+            local_ids: (0..n_rows).map(|_| AtomicU16::new(0)).collect(),
+            workers: (0..threads).map(|_| Worker::new()).collect(),
+            workspaces: (0..threads).map(|_| Workspace::new(fit.criterion, fit.rules)).collect(),
+            small,
         }
     }
 
-    #[inline]
-    fn is_left(&self, row: u32) -> bool {
-        self.bits[row as usize / 64] >> (row % 64) & 1 != 0
-    }
-}
-
-/// Eight bits, the first one lowest. The factor moves the lowest bit of each byte into the uppermost byte.
-fn pack(bytes: &mut [AtomicBool; 8]) -> u64 {
-    let bytes = u64::from_le_bytes(bytes.each_mut().map(|byte| u8::from(*byte.get_mut())));
-    bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
-/// Buffers of one worker.
-struct Hand<C: Criterion> {
-    spare: Column<C::Item>,
-    contest: Tournament,
-    sweep: C::Scratch,
-}
-
-pub(super) fn grow<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    mut columns: Columns<C::Item>,
-    root: C::Node,
-) -> Result<Tree> {
-    let n_rows = columns.columns[0].rows.len();
-    let small = subtree::max_rows(fit.x.n_columns());
-    let mut crown = Crown::default();
-    let mut sides = Sides::new(if n_rows > small { fit.x.n_rows() } else { 0 });
-    let local_ids: Vec<AtomicU16> = (0..fit.x.n_rows()).map(|_| AtomicU16::new(0)).collect();
-    let hand = |_| Hand { spare: Column::with_len(0), contest: Tournament::new(), sweep: C::Scratch::default() };
-    let mut hands: Vec<Hand<C>> = (0..fit.team.threads()).map(hand).collect();
-    let mut workspaces: Vec<Workspace<X, C>> = (0..fit.team.threads()).map(|_| Workspace::new(fit.rules)).collect();
-
-    let ranks = Ranks::new(columns.targets.rows.len());
-    let mut spare_targets = Column::with_len(columns.targets.rows.len());
-
-    let mut table = C::Table::default();
-    fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
-    ranks.number::<C>(&table, &columns.targets.items);
-    let mut level = vec![Open { id: crown.push(fit.criterion, &root), start: 0, is_left: false, node: root, table }];
-    let mut partings: Vec<Parting> = Vec::new();
-    let mut waiting: Vec<Seedling<C>> = Vec::new();
-    let batch = if fit.team.threads() == 1 { 0 } else { BATCH * fit.team.threads() };
-    for depth in 0.. {
-        level.retain(|open| {
+    fn retire_leaves(&mut self, depth: u32) {
+        let fit = self.fit;
+        self.level.retain(|open| {
             let is_leaf = fit.is_leaf(&open.node, depth);
             fit.team.settle(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
             !is_leaf
         });
-        if (level.is_empty() && waiting.is_empty()) || fit.team.cancelled() {
-            break;
-        }
-        let (open, seedlings): (Vec<_>, Vec<_>) =
-            level.into_iter().partition(|open| fit.criterion.rows(&open.node) > small);
-        let moves = Moves { partings: &partings, sides: &sides, waiting: ranges(&waiting) };
-        let prospects = search_level(fit, &mut columns, &moves, &ranks, &open, &mut hands);
-        waiting.extend(seedlings.into_iter().map(|open| Seedling::new(fit.criterion, open, depth)));
-        if open.is_empty() || waiting.len() >= batch {
-            grow_subtrees(fit, &columns, std::mem::take(&mut waiting), &local_ids, &mut workspaces, &mut crown);
-        }
-        partings = decide_level(fit, &columns, &open, &prospects, &ranks, &mut hands[0]);
-        if C::ORDERED {
-            let moves = Moves { partings: &partings, sides: &sides, waiting: ranges(&waiting) };
-            part_targets(fit, &mut columns, &mut spare_targets, &moves);
-        }
-        let is_open = |node: &C::Node| fit.criterion.rows(node) > small && !fit.is_leaf(node, depth + 1);
-        level = divide(fit, &columns, &partings, &sides, &ranks, is_open, &mut crown);
-        sides.publish();
     }
-    drop((columns, spare_targets, ranks, hands, workspaces, sides, local_ids));
-    if fit.team.cancelled() {
-        return Err(Error::Interrupted);
+
+    fn is_done(&self) -> bool {
+        (self.level.is_empty() && self.waiting.is_empty()) || self.fit.team.cancelled()
     }
-    Ok(crown.assemble(fit, fit.x.n_columns()))
-}
 
-/// A feature of an open node: what it found, or what it promises until it is scanned.
-struct Prospect {
-    /// The place of the node among the open ones.
-    node: usize,
-    feature: usize,
-    promise: Option<f64>,
-    found: Option<Found>,
-}
-
-/// Carries out the moves in every column and scans the open nodes; returns what each feature found for each of them.
-///
-/// Where features can promise, none is scanned before the one of its node that promises most.
-fn search_level<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    columns: &mut Columns<C::Item>,
-    moves: &Moves<'_>,
-    ranks: &Ranks<C::Mark>,
-    open: &[Open<C>],
-    hands: &mut [Hand<C>],
-) -> Vec<Vec<Prospect>> {
-    let incumbents: Vec<Incumbent> = open.iter().map(|_| Incumbent::default()).collect();
-    let Columns { columns, has_missing, .. } = columns;
-    let look = |hand: &mut Hand<C>, column: &Column<C::Item>, prospect: &mut Prospect| {
-        let &mut Prospect { node, feature, promise, .. } = prospect;
-        let (open, incumbent) = (&open[node], &incumbents[node]);
-        hand.contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
-        if !fit.team.cancelled() && promise.is_none_or(|promise| promise >= hand.contest.bar()) {
-            open.scan(fit, &open.feature(fit, feature, column, has_missing[feature], ranks), hand);
-            prospect.found = hand.contest.found();
-            incumbent.raise(prospect.found.map_or(0.0, |found| found.top));
+    fn grow_level(&mut self, depth: u32) {
+        let (criterion, small) = (self.fit.criterion, self.small);
+        let (open, subtrees): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.level).into_iter().partition(|open| criterion.rows(&open.node) > small);
+        let candidates = self.search_level(&open);
+        self.waiting.extend(subtrees.into_iter().map(|open| PendingSubtree {
+            id: open.id,
+            range: open.range(criterion),
+            node: open.node,
+            depth,
+        }));
+        let threads = self.fit.team.threads();
+        let batch = if threads == 1 { 0 } else { BATCH * threads };
+        if open.is_empty() || self.waiting.len() >= batch {
+            self.grow_subtrees();
         }
-    };
-    let mut prospects: Vec<Vec<Prospect>> = columns.iter().map(|_| Vec::with_capacity(open.len())).collect();
-    let mut work: Vec<_> = columns.iter_mut().zip(&mut prospects).enumerate().collect();
-    fit.team.each(&mut work, hands, |hand, (feature, (column, prospects))| {
-        let feature = *feature;
-        let mut open = open.iter().enumerate().peekable();
-        let mut look_until = |hand: &mut Hand<C>, column: &Column<C::Item>, end: usize| {
-            while let Some((node, open)) = open.next_if(|(_, open)| open.start < end && !fit.team.cancelled()) {
-                let part = open.feature(fit, feature, column, has_missing[feature], ranks);
-                let promise = promise(fit.criterion, &open.table, &part, fit.rules);
-                let mut prospect = Prospect { node, feature, promise, found: None };
-                if promise.is_none() {
-                    look(hand, column, &mut prospect);
-                }
-                prospects.push(prospect);
-            }
+        self.partitions = self.decide_level(&open, &candidates);
+        if C::Ranking::RANKED {
+            self.partition_targets();
+        }
+        self.describe_children(depth + 1);
+        self.sides.publish();
+    }
+
+    /// Partitions every column and searches the open nodes; returns, by feature, what it found for each of
+    /// them.
+    fn search_level(&mut self, open: &[OpenNode<C>]) -> Vec<Vec<Candidate>> {
+        let waiting: Vec<Range<usize>> = self.waiting.iter().map(|subtree| subtree.range.clone()).collect();
+        let Columns { features, has_missing, .. } = &mut self.columns;
+        let search = LevelSearch {
+            fit: self.fit,
+            open,
+            incumbents: open.iter().map(|_| Incumbent::default()).collect(),
+            partitions: &self.partitions,
+            waiting: &waiting,
+            sides: &self.sides,
+            ranks: &self.ranks,
+            has_missing,
         };
-        if moves.partings.is_empty() {
-            return look_until(hand, column, column.rows.len());
+        let mut candidates: Vec<Vec<Candidate>> = features.iter().map(|_| Vec::with_capacity(open.len())).collect();
+        let mut work: Vec<_> = features.iter_mut().zip(&mut candidates).enumerate().collect();
+        self.fit.team.each(&mut work, &mut self.workers, |worker, (feature, (column, candidates))| {
+            search.visit_column(*feature, column, candidates, worker);
+        });
+        let mut bounded = rank_candidates(&mut candidates, open.len());
+        self.fit.team.each(&mut bounded, &mut self.workers, |worker, candidate| {
+            search.sweep(&features[candidate.feature], candidate, worker);
+        });
+        candidates
+    }
+
+    /// Decides the split of each open node.
+    fn decide_level(&mut self, open: &[OpenNode<C>], candidates: &[Vec<Candidate>]) -> Vec<PendingPartition> {
+        let Self { fit, columns, ranks, workers, .. } = self;
+        let Columns { features, has_missing, .. } = columns;
+        let Worker { contest, scratch, .. } = &mut workers[0];
+        let mut partitions = Vec::new();
+        for (k, open) in open.iter().enumerate() {
+            let found = candidates.iter().enumerate().filter_map(|(feature, of)| Some((feature, of.get(k)?.found?)));
+            let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
+                contest.restart_from(least);
+                let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);
+                scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
+                contest.found().map(|found| found.cut)
+            });
+            let &OpenNode { id, start, is_left: was_left, ref node, .. } = open;
+            if let Some(split) = split
+                && fit.is_worthwhile(node, &split)
+            {
+                let len = fit.criterion.rows(node);
+                let rows = &features[split.feature].rows[start..start + len];
+                let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
+                let division = Division::new(&split, len, has_missing[split.feature], value);
+                partitions.push(PendingPartition { id, start, was_left, division });
+            } else {
+                fit.team.settle(fit.criterion.rows(node));
+            }
         }
-        // Children are looked at as soon as they stand: they may still be in the cache.
-        let mut spare = std::mem::take(&mut hand.spare);
+        partitions
+    }
+
+    /// Partitions the column of targets at once: the children are described from it.
+    fn partition_targets(&mut self) {
+        let Self { fit, columns: Columns { features, targets, .. }, partitions, sides, .. } = self;
+        if partitions.is_empty() {
+            return;
+        }
+        let spare = &mut self.spare_targets;
+        for subtree in &self.waiting {
+            spare.copy(subtree.range.clone(), targets);
+        }
+        // The ranges ascend, so the spare column falls into one part for each of them.
+        let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
+        let mut work = Vec::with_capacity(partitions.len());
+        for pending in &*partitions {
+            let (skip, len) = (pending.start - end, pending.division.len);
+            end = pending.start + len;
+            let own = rows.split_at_mut(skip).1.split_at_mut(len);
+            let own_items = items.split_at_mut(skip).1.split_at_mut(len);
+            (rows, items) = (own.1, own_items.1);
+            work.push((pending, own.0, own_items.0));
+        }
+        fit.team.each(&mut work, &mut vec![(); fit.team.threads()], |(), (pending, rows, items)| {
+            let division = &pending.division;
+            let winner = &features[division.feature].rows[pending.range()];
+            for (rows, is_left) in division.sides(winner).into_iter().zip([true, false]) {
+                pending.note_side(sides, rows, is_left);
+            }
+            partition(targets.slice(pending.range()), |row| sides.get(row), division.n_left(), rows, items);
+        });
+        std::mem::swap(targets, spare);
+    }
+
+    /// Describes the children of each split, notes on which side each row is, and makes the children the
+    /// next level. Children that will be searched here get a table.
+    fn describe_children(&mut self, depth: u32) {
+        // Two tasks per split, the left child and the right one.
+        let mut children: Vec<_> =
+            (0..2 * self.partitions.len()).map(|k| (k / 2, k % 2 == 0, None, C::Table::default())).collect();
+        let describer = ChildDescriber {
+            fit: self.fit,
+            columns: &self.columns,
+            sides: &self.sides,
+            ranks: &self.ranks,
+            small: self.small,
+            depth,
+        };
+        let mut buffers = vec![Vec::new(); self.fit.team.threads()];
+        self.fit.team.each(&mut children, &mut buffers, |buffer, (parent, is_left, node, table)| {
+            let parent = &self.partitions[*parent];
+            *node = Some(if C::Ranking::RANKED {
+                describer.describe_ranked(parent, *is_left, table)
+            } else {
+                describer.describe(parent, *is_left, buffer)
+            });
+        });
+
+        let mut children =
+            children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
+        for PendingPartition { id, start, division, .. } in &self.partitions {
+            let (left, left_table) = children.next().expect("a left child");
+            let (right, right_table) = children.next().expect("a right child");
+            let test = self.fit.test(division, &left, &right);
+            let ids = [&left, &right].map(|child| self.tree.push(self.fit.criterion, child));
+            self.tree.settle(*id, NodeOutcome::Inner(test, ids));
+            self.level.push(OpenNode { id: ids[0], start: *start, is_left: true, node: left, table: left_table });
+            let middle = start + division.n_left();
+            self.level.push(OpenNode { id: ids[1], start: middle, is_left: false, node: right, table: right_table });
+        }
+    }
+
+    /// Grows all subtrees that wait, a thread for each.
+    fn grow_subtrees(&mut self) {
+        let Self { fit, columns, local_ids, workspaces, tree, .. } = self;
+        let mut subtrees = std::mem::take(&mut self.waiting);
+        // Large ones first, so that no thread is left waiting for the last one.
+        subtrees.sort_by_key(|subtree| std::cmp::Reverse(subtree.range.len()));
+        let mut work: Vec<_> = subtrees.into_iter().map(|subtree| (subtree.id, Some(subtree), None)).collect();
+        fit.team.each(&mut work, workspaces, |workspace, (_, subtree, piece)| {
+            let PendingSubtree { range, node, depth, .. } = subtree.take().expect("each subtree is grown once");
+            let n_rows = range.len();
+            let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
+            grown.finish(fit.units);
+            fit.team.settle(n_rows);
+            *piece = Some(grown);
+        });
+        for (id, _, piece) in work {
+            tree.settle(id, NodeOutcome::Subtree(piece.expect("each subtree has been grown")));
+        }
+    }
+
+    /// Puts the tree together. All that it was grown with is given back first.
+    fn finish(self) -> Result<Tree> {
+        let Self { fit, tree, columns, sides, ranks, spare_targets, local_ids, workers, workspaces, .. } = self;
+        drop((columns, sides, ranks, spare_targets, local_ids, workers, workspaces));
+        if fit.team.cancelled() {
+            return Err(Error::Interrupted);
+        }
+        Ok(tree.assemble(fit, fit.x.n_columns()))
+    }
+}
+
+/// Describes the children of splits; `depth` is theirs.
+struct ChildDescriber<'a, X, C: Criterion> {
+    fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    columns: &'a Columns<C::Item>,
+    sides: &'a Sides,
+    ranks: &'a NodeRanks<C>,
+    small: usize,
+    depth: u32,
+}
+
+impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
+    /// From the winner's column.
+    fn describe(&self, parent: &PendingPartition, is_left: bool, buffer: &mut Vec<C::Item>) -> C::NodeStats {
+        let division = &parent.division;
+        let slice = self.columns.features[division.feature].slice(parent.range());
+        let [left, right] = division.sides(slice.rows);
+        let (items, rows) = if is_left {
+            (division.left_items(slice.items, buffer), left)
+        } else {
+            (&slice.items[division.right()], right)
+        };
+        parent.note_side(self.sides, rows, is_left);
+        self.fit.criterion.describe(items)
+    }
+
+    /// From the column of targets, which has been partitioned; the sides of its rows are noted.
+    fn describe_ranked(&self, parent: &PendingPartition, is_left: bool, table: &mut C::Table) -> C::NodeStats {
+        let (n_left, len) = (parent.division.n_left(), parent.division.len);
+        let (from, to) = if is_left { (0, n_left) } else { (n_left, len) };
+        let items = &self.columns.targets.items[parent.start + from..parent.start + to];
+        let criterion = self.fit.criterion;
+        let node = criterion.describe(items);
+        if criterion.rows(&node) > self.small && !self.fit.is_leaf(&node, self.depth) {
+            criterion.tabulate(&node, items, table);
+            self.ranks.number(table, items);
+        }
+        node
+    }
+}
+
+/// What the search of a level reads.
+struct LevelSearch<'a, X, C: Criterion> {
+    fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    open: &'a [OpenNode<C>],
+    /// By open node.
+    incumbents: Vec<Incumbent>,
+    partitions: &'a [PendingPartition],
+    /// Ranges of nodes that wait. They stay as they are.
+    waiting: &'a [Range<usize>],
+    sides: &'a Sides,
+    ranks: &'a NodeRanks<C>,
+    has_missing: &'a [bool],
+}
+
+impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
+    /// Partitions one column and bounds its gains, node by node: a node that has just been written may
+    /// still be in the cache. Without bounds, the nodes are swept at once.
+    fn visit_column(
+        &self,
+        feature: usize,
+        column: &mut SortedColumn<C::Item>,
+        candidates: &mut Vec<Candidate>,
+        worker: &mut Worker<C>,
+    ) {
+        if self.partitions.is_empty() {
+            self.bound_nodes(feature, column, column.rows.len(), candidates, worker);
+            return;
+        }
+        let mut spare = std::mem::take(&mut worker.spare);
         spare.reserve(column.rows.len());
-        for range in &moves.waiting {
+        for range in self.waiting {
             spare.copy(range.clone(), column);
         }
-        for parting in moves.partings {
-            carry_out(parting, feature, column, &mut spare, moves.sides);
-            look_until(hand, &spare, parting.start + parting.division.len);
+        for pending in self.partitions {
+            pending.carry_out(feature, column, &mut spare, self.sides);
+            self.bound_nodes(feature, &spare, pending.range().end, candidates, worker);
         }
-        hand.spare = std::mem::replace(*column, spare);
-    });
-    let mut waiting: Vec<&mut Prospect> =
-        prospects.iter_mut().flatten().filter(|prospect| prospect.promise.is_some()).collect();
-    let promised = |prospect: &Prospect| prospect.promise.unwrap_or(0.0).max(f64::MIN_POSITIVE);
-    let mut most = vec![f64::MIN_POSITIVE; open.len()];
-    for prospect in &waiting {
-        most[prospect.node] = most[prospect.node].max(promised(prospect));
+        worker.spare = std::mem::replace(column, spare);
     }
-    let share = |prospect: &Prospect| promised(prospect) / most[prospect.node];
-    waiting.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    fit.team.each(&mut waiting, hands, |hand, prospect| look(hand, &columns[prospect.feature], prospect));
-    prospects
-}
 
-/// Partitions a parent's range of one column into the spare column.
-fn carry_out<T: Copy + Default>(
-    parting: &Parting,
-    feature: usize,
-    from: &Column<T>,
-    to: &mut Column<T>,
-    sides: &Sides,
-) {
-    let Parting { start, division, .. } = parting;
-    let range = *start..start + division.len;
-    let stretch = from.range(range.clone());
-    let (rows, items) = (&mut to.rows[range.clone()], &mut to.items[range]);
-    if feature == division.feature && division.back == 0 {
-        // The winner's own column is in place already.
-        rows.copy_from_slice(stretch.rows);
-        items.copy_from_slice(stretch.items);
-    } else {
-        partition(stretch, |row| sides.is_left(row), division.n_left(), rows, items);
-    }
-}
-
-fn grow_subtrees<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    columns: &Columns<C::Item>,
-    mut seedlings: Vec<Seedling<C>>,
-    local_ids: &[AtomicU16],
-    workspaces: &mut [Workspace<X, C>],
-    crown: &mut Crown,
-) {
-    // Long ones first, so that nobody is left waiting for the last one.
-    seedlings.sort_by_key(|seedling| std::cmp::Reverse(seedling.range.len()));
-    let mut work: Vec<_> = seedlings.into_iter().map(|seedling| (seedling.id, Some(seedling), None)).collect();
-    fit.team.each(&mut work, workspaces, |workspace, (_, seedling, sprout)| {
-        let Seedling { range, node, depth, .. } = seedling.take().expect("each subtree is grown once");
-        let n_rows = range.len();
-        let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
-        grown.finish(fit.units);
-        fit.team.settle(n_rows);
-        *sprout = Some(grown);
-    });
-    for (id, _, sprout) in work {
-        crown.settle(id, Fate::Subtree(sprout.expect("each subtree has been grown")));
-    }
-}
-
-/// Decides the split of each open node.
-fn decide_level<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    columns: &Columns<C::Item>,
-    open: &[Open<C>],
-    prospects: &[Vec<Prospect>],
-    ranks: &Ranks<C::Mark>,
-    hand: &mut Hand<C>,
-) -> Vec<Parting> {
-    let mut partings = Vec::new();
-    for (k, open) in open.iter().enumerate() {
-        let found =
-            prospects.iter().enumerate().filter_map(|(feature, prospects)| Some((feature, prospects.get(k)?.found?)));
-        let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
-            hand.contest.restart_from(least);
-            let (column, has_missing) = (&columns.columns[feature], columns.has_missing[feature]);
-            open.scan(fit, &open.feature(fit, feature, column, has_missing, ranks), hand);
-            hand.contest.found().map(|found| found.cut)
-        });
-        let &Open { id, start, is_left: was_left, ref node, .. } = open;
-        if let Some(split) = split
-            && fit.is_worthwhile(node, &split)
+    /// Appends a candidate for each open node, from the first without one to the last that starts before
+    /// `end`.
+    fn bound_nodes(
+        &self,
+        feature: usize,
+        column: &SortedColumn<C::Item>,
+        end: usize,
+        candidates: &mut Vec<Candidate>,
+        worker: &mut Worker<C>,
+    ) {
+        while let Some(open) = self.open.get(candidates.len())
+            && open.start < end
+            && !self.fit.team.cancelled()
         {
-            let len = fit.criterion.rows(node);
-            let rows = &columns.columns[split.feature].rows[start..start + len];
-            let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
-            let division = Division::new(&split, len, columns.has_missing[split.feature], value);
-            partings.push(Parting { id, start, was_left, division });
-        } else {
-            fit.team.settle(fit.criterion.rows(node));
-        }
-    }
-    partings
-}
-
-/// Carries the partings out in the column of targets at once: the children are described from it.
-fn part_targets<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    columns: &mut Columns<C::Item>,
-    spare: &mut Column<C::Item>,
-    moves: &Moves<'_>,
-) {
-    let Columns { columns, targets, .. } = columns;
-    let &Moves { partings, sides, ref waiting } = moves;
-    if partings.is_empty() {
-        return;
-    }
-    for range in waiting {
-        spare.copy(range.clone(), targets);
-    }
-    // The partings' ranges ascend, so the spare column falls into their parts.
-    let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
-    let mut work = Vec::with_capacity(partings.len());
-    for parting in partings {
-        let (skip, len) = (parting.start - end, parting.division.len);
-        end = parting.start + len;
-        let mine = rows.split_at_mut(skip).1.split_at_mut(len);
-        let mine_items = items.split_at_mut(skip).1.split_at_mut(len);
-        (rows, items) = (mine.1, mine_items.1);
-        work.push((parting, mine.0, mine_items.0));
-    }
-    fit.team.each(&mut work, &mut vec![(); fit.team.threads()], |(), (parting, rows, items)| {
-        let Parting { start, division, .. } = parting;
-        let range = *start..start + division.len;
-        let winner = &columns[division.feature].rows[range.clone()];
-        for (rows, is_left) in division.sides(winner).into_iter().zip([true, false]) {
-            parting.mark(sides, rows, is_left);
-        }
-        partition(targets.range(range), |row| sides.get(row), division.n_left(), rows, items);
-    });
-    std::mem::swap(targets, spare);
-}
-
-/// Describes the children of each parting and notes on which side each row is. Those that will be searched as open nodes get a table.
-fn divide<X: Cell, C: Criterion>(
-    fit: &Fit<'_, Matrix<'_, X>, C>,
-    columns: &Columns<C::Item>,
-    partings: &[Parting],
-    sides: &Sides,
-    ranks: &Ranks<C::Mark>,
-    is_open: impl Fn(&C::Node) -> bool + Sync,
-    crown: &mut Crown,
-) -> Vec<Open<C>> {
-    // Two tasks a parting, the left child and the right one.
-    let mut children: Vec<_> =
-        (0..2 * partings.len()).map(|k| (k / 2, k % 2 == 0, None, C::Table::default())).collect();
-    fit.team.each(
-        &mut children,
-        &mut vec![Vec::new(); fit.team.threads()],
-        |buffer, (parting, is_left, node, table)| {
-            let parting = &partings[*parting];
-            let Parting { start, division, .. } = parting;
-            if C::ORDERED {
-                let (from, to) = if *is_left { (0, division.n_left()) } else { (division.n_left(), division.len) };
-                let items = &columns.targets.items[start + from..start + to];
-                let described = fit.criterion.describe(items);
-                if is_open(&described) {
-                    fit.criterion.tabulate(&described, items, table);
-                    ranks.number::<C>(table, items);
-                }
-                *node = Some(described);
-                return;
+            let part = node_feature(self.fit, open, feature, column, self.has_missing[feature], self.ranks);
+            let bound = gain_bound(self.fit.criterion, &open.table, &part, self.fit.rules);
+            let mut candidate = Candidate { node: candidates.len(), feature, bound, found: None };
+            if bound.is_none() {
+                self.sweep(column, &mut candidate, worker);
             }
-            let stretch = columns.columns[division.feature].range(*start..start + division.len);
-            let [left, right] = division.sides(stretch.rows);
-            let (items, rows) = if *is_left {
-                (division.left_items(stretch.items, buffer), left)
-            } else {
-                (&stretch.items[division.right()], right)
-            };
-            parting.mark(sides, rows, *is_left);
-            *node = Some(fit.criterion.describe(items));
+            candidates.push(candidate);
+        }
+    }
+
+    /// Sweeps a candidate, unless its bound says that it can't win any more.
+    fn sweep(&self, column: &SortedColumn<C::Item>, candidate: &mut Candidate, worker: &mut Worker<C>) {
+        let &mut Candidate { node, feature, bound, .. } = candidate;
+        let (fit, open, incumbent) = (self.fit, &self.open[node], &self.incumbents[node]);
+        let Worker { contest, scratch, .. } = worker;
+        contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
+        if !fit.team.cancelled() && bound.is_none_or(|bound| bound >= contest.bar()) {
+            let part = node_feature(fit, open, feature, column, self.has_missing[feature], self.ranks);
+            scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
+            candidate.found = contest.found();
+            incumbent.raise(candidate.found.map_or(0.0, |found| found.top));
+        }
+    }
+}
+
+/// The candidates that have a bound but were not swept. Those with the largest share of their node's best
+/// bound come first: they raise the bar for the others.
+fn rank_candidates(candidates: &mut [Vec<Candidate>], n_nodes: usize) -> Vec<&mut Candidate> {
+    let bound = |candidate: &Candidate| candidate.bound.unwrap_or(0.0).max(f64::MIN_POSITIVE);
+    let mut bounded: Vec<&mut Candidate> =
+        candidates.iter_mut().flatten().filter(|candidate| candidate.bound.is_some()).collect();
+    let mut best = vec![f64::MIN_POSITIVE; n_nodes];
+    for candidate in &bounded {
+        best[candidate.node] = best[candidate.node].max(bound(candidate));
+    }
+    let share = |candidate: &Candidate| bound(candidate) / best[candidate.node];
+    bounded.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    bounded
+}
+
+/// A node's part of a column.
+fn node_feature<'a, X: Cell, C: Criterion>(
+    fit: &'a Fit<'_, Matrix<'_, X>, C>,
+    open: &'a OpenNode<C>,
+    feature: usize,
+    column: &'a SortedColumn<C::Item>,
+    has_missing: bool,
+    ranks: &'a NodeRanks<C>,
+) -> Feature<impl ContributionsOf<C> + 'a, impl Fn(usize) -> X + 'a> {
+    let slice = column.slice(open.range(fit.criterion));
+    Feature {
+        contributions: Carried {
+            items: slice.items,
+            contribution: |item| fit.criterion.contribution(&open.node, item, || ranks.rank(item)),
+            tag: move |place: usize| ranks.tag(slice.items[place]),
         },
-    );
-
-    let mut level = Vec::with_capacity(children.len());
-    let mut children =
-        children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
-    for Parting { id, start, division, .. } in partings {
-        let (left, left_table) = children.next().expect("a left child");
-        let (right, right_table) = children.next().expect("a right child");
-        let test = fit.test(division, &left, &right);
-        let ids = [crown.push(fit.criterion, &left), crown.push(fit.criterion, &right)];
-        crown.settle(*id, Fate::Inner(test, ids));
-        level.push(Open { id: ids[0], start: *start, is_left: true, node: left, table: left_table });
-        let middle = start + division.n_left();
-        level.push(Open { id: ids[1], start: middle, is_left: false, node: right, table: right_table });
-    }
-    level
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn sides_are_read_as_they_were_set(first in prop::collection::vec(any::<bool>(), 1..300), change in 0..300usize) {
-            let mut sides = Sides::new(first.len());
-            let mut expected = first;
-            for _ in 0..2 {
-                for (row, &is_left) in expected.iter().enumerate() {
-                    sides.set(row as u32, is_left);
-                }
-                sides.publish();
-                for (row, &is_left) in expected.iter().enumerate() {
-                    prop_assert_eq!(sides.is_left(row as u32), is_left, "row {}", row);
-                }
-                let row = change % expected.len();
-                expected[row] = !expected[row];
-            }
-        }
+        value: move |place| fit.x.get(slice.rows[place] as usize, feature),
+        has_missing,
     }
 }

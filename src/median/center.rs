@@ -80,7 +80,7 @@ impl Center {
 }
 
 /// For `n` values in order: the place of the upper end of the quantile, and whether the one before is its lower end.
-pub(super) fn upper_place(level: Level, n: usize) -> (usize, bool) {
+pub(crate) fn upper_place(level: Level, n: usize) -> (usize, bool) {
     let share = level.below() as u64 * n as u64;
     let whole = level.whole() as u64;
     ((share / whole) as usize, share.is_multiple_of(whole))

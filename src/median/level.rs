@@ -59,12 +59,12 @@ impl Level {
     }
 
     /// What a row of weight one adds to the upward slope of the loss around a place, in units of `1 / whole`.
-    pub(super) fn slope(self, is_below: bool) -> f64 {
+    pub(crate) fn slope(self, is_below: bool) -> f64 {
         (if is_below { self.below() - self.whole() } else { self.below() }) as f64
     }
 
     /// The first of the ranks whose weight, with that of all before, is more than the level's share of `total`; the last one if none is.
-    pub(super) fn rank(self, n_rows: usize, total: f64, weight: impl Fn(usize) -> f64) -> usize {
+    pub(crate) fn rank(self, n_rows: usize, total: f64, weight: impl Fn(usize) -> f64) -> usize {
         let (below, whole) = (self.below() as f64, self.whole() as f64);
         let (mut rank, mut passed) = (0, weight(0));
         while rank + 1 < n_rows && whole * passed <= below * total {

@@ -1,32 +1,20 @@
-//! Medians and quantiles of sets that grow and shrink.
+//! Medians and quantiles of sets that grow and shrink: [`RunningMedian`], where values come and go, and
+//! [`running_median`] of every prefix of a sequence.
 //!
-//! For trees: what every cut of a node gains, from the rows' ranks among the node's targets. [`sweep`](sweep::sweep) without weights,
-//! [`quantile`] for other levels than the median, [`weighted`] for both with weights; [`heap_sweep`] does the same with two
-//! heaps, as their oracle; [`screen`] tells which cuts could win at all, [`few`] what those of a few rows gain nearly; [`Center`] is what a leaf
-//! predicts.
-//!
-//! For everybody: [`RunningMedian`], where values come and go, and [`running_median`] of every prefix of a sequence.
+//! What the criterion of quantile trees shares with them: [`Level`], a quantile's level as a fraction, and
+//! [`Center`], the quantile of a set and the loss around it.
 
 mod center;
-pub mod few;
-pub mod gaps;
-pub mod heap_sweep;
-mod lanes;
 mod level;
-pub mod quantile;
-mod ranks;
 mod running;
-pub mod screen;
 mod sum;
-pub mod sweep;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod two_heaps;
-pub mod weighted;
 
 pub use center::Center;
+pub(crate) use center::upper_place;
 pub use level::Level;
-pub use ranks::Bitmap;
 pub use running::{RunningMedians, running_median};
 pub use two_heaps::RunningMedian;
 
@@ -39,8 +27,8 @@ pub(crate) fn checked_level(quantile: f64) -> Result<Level> {
         .ok_or_else(|| Error::argument("quantile", format!("must be strictly between 0 and 1, got {quantile}")))
 }
 
-/// The loss around `m` of rows below (or at) it and rows above (or at) it: absolute error for the median, else pinball loss. Infinite
-/// where the sums are beyond the range of floats.
+/// The loss around `m` of rows below (or at) it and rows above (or at) it: absolute error for the median,
+/// otherwise pinball loss. Infinite where the sums are beyond the range of floats.
 fn loss(level: Level, m: f64, below: Sums, above: Sums) -> f64 {
     let (below, above) = (-below.above(m), above.above(m));
     let loss = if level == Level::HALF {

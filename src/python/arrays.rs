@@ -96,12 +96,12 @@ macro_rules! with_source {
                 match &entries.cells {
                     $crate::python::arrays::Cells::Narrow(cells) => {
                         let cells = $crate::python::arrays::vector(cells);
-                        let $columns = &$crate::sparse::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
+                        let $columns = &$crate::data::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
                         $sparse
                     }
                     $crate::python::arrays::Cells::Wide(cells) => {
                         let cells = $crate::python::arrays::vector(cells);
-                        let $columns = &$crate::sparse::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
+                        let $columns = &$crate::data::SparseColumns::new(entries.n, &starts, &indices, &cells)?;
                         $sparse
                     }
                 }

@@ -12,8 +12,9 @@
 //! go on side by side.
 
 use super::sweep::LARGE;
-use super::{Node, ValueSample};
-use crate::steps::{Orders, TABLE, table};
+use super::{SquaredError, SquaredNode, SquaredScratch};
+use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
+use crate::criterion::{BoundVerdict, ContributionsOf, Cuts, GainBounds, SmallNode};
 
 /// Features whose sums go on side by side: enough to hide that each addition waits for the one before.
 const LANES: usize = 4;
@@ -36,31 +37,70 @@ const RECIPROCALS: [f64; LARGE] = {
     reciprocals
 };
 
+/// Bounds for unweighted targets: with weights, a sweep costs no more.
+pub(crate) struct SquaredBounds;
+
+impl GainBounds<SquaredError<f64>> for SquaredBounds {
+    type TagCell = ();
+
+    fn class_tags((): &()) -> &[u32] {
+        &[]
+    }
+
+    /// Large nodes are swept in blocks, most of which are skipped: a bound would cost as much.
+    #[inline(always)]
+    fn of_feature<P: ContributionsOf<SquaredError<f64>>, F: Fn(usize, usize) -> bool>(
+        _: &SquaredError<f64>,
+        (): &(),
+        _: &P,
+        _: &Cuts<F>,
+    ) -> Option<f64> {
+        None
+    }
+
+    fn of_small_node(
+        _: &SquaredError<f64>,
+        node: &SquaredNode,
+        (): &(),
+        rows: &SmallNode<'_, SquaredError<f64>>,
+        scratch: &mut SquaredScratch,
+        bounds: &mut Vec<f64>,
+    ) -> BoundVerdict {
+        if node.rows >= LARGE {
+            return BoundVerdict::Unknown;
+        }
+        match scratch.bounds.bound(node, rows.items, rows.orders, rows.min_rows, bounds) {
+            Some((feature, n_left)) => BoundVerdict::Clear { feature, n_left },
+            None => BoundVerdict::Bounded,
+        }
+    }
+}
+
 /// Buffers for the bounds of one node.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(super) struct BoundBuffers {
     /// Of each row of the node: the deviation from its mean, in units of its grid. Half a megabyte, so only on demand.
-    deviations: Option<Box<[f64; TABLE]>>,
+    deviations: Option<Box<[f64; LOCAL_ROWS]>>,
     /// Of each number of rows on the left: `1/k + 1/(m − k)`, or 0 if there must be more rows on the left.
     scales: Vec<f64>,
 }
 
-impl Scratch {
+impl BoundBuffers {
     /// Writes a bound for each of the orders; at least `min_rows` rows are to be on either side. Returns the order and
     /// the number of rows on the left of a cut that gains clearly more than all others, if there is one.
-    pub fn bound<T: ValueSample>(
+    fn bound(
         &mut self,
-        node: &Node,
-        items: &[T],
-        orders: Orders<'_>,
+        node: &SquaredNode,
+        items: &[f64],
+        orders: LocalOrders<'_>,
         min_rows: usize,
         bounds: &mut Vec<f64>,
     ) -> Option<(usize, usize)> {
         let rows = node.rows;
         let mean = node.total.value as f64 / rows as f64;
-        let deviations = self.deviations.get_or_insert_with(table);
+        let deviations = self.deviations.get_or_insert_with(local_table);
         for &row in orders.of(0) {
-            deviations[row as usize] = node.values.in_units(items[row as usize].y() - node.lowest) - mean;
+            deviations[row as usize] = node.values.in_units(items[row as usize] - node.lowest) - mean;
         }
         self.scales.clear();
         let scale = |k: usize| if k < min_rows { 0.0 } else { RECIPROCALS[k] + RECIPROCALS[rows - k] };
@@ -79,7 +119,7 @@ impl Scratch {
         }
 
         // Each deviation is off by a few units in its last place, and so is the sum after each addition.
-        let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_step;
+        let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_contribution;
         // (t + e)² ≤ t² · (1 + share) + e² · (1 + 1/share); no scale is above 2.
         let room = 2.0 * error * error * (1.0 + 1.0 / SHARE);
         let favourite =
@@ -98,7 +138,7 @@ impl Scratch {
 }
 
 /// The number of rows on the left of the one cut with a `t² · (1/k + 1/(m − k))` this high, if it is the only one.
-fn only_cut(order: &[u16], deviations: &[f64; TABLE], scales: &[f64], close: f64) -> Option<usize> {
+fn only_cut(order: &[u16], deviations: &[f64; LOCAL_ROWS], scales: &[f64], close: f64) -> Option<usize> {
     let (mut sum, mut found, mut n_found) = (0.0, 0, 0);
     for (place, (&row, &scale)) in order.iter().zip(scales).enumerate() {
         sum += deviations[row as usize];
@@ -111,7 +151,7 @@ fn only_cut(order: &[u16], deviations: &[f64; TABLE], scales: &[f64], close: f64
 
 /// The greatest `t² · (1/k + 1/(m − k))` of each order.
 #[inline(always)]
-fn highest_gains<const N: usize>(orders: [&[u16]; N], deviations: &[f64; TABLE], scales: &[f64]) -> [f64; N] {
+fn highest_gains<const N: usize>(orders: [&[u16]; N], deviations: &[f64; LOCAL_ROWS], scales: &[f64]) -> [f64; N] {
     let (mut sums, mut highest) = ([0.0; N], [0.0; N]);
     let orders = orders.map(|order| &order[..scales.len()]);
     for (place, &scale) in scales.iter().enumerate() {

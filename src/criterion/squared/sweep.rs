@@ -1,10 +1,10 @@
 //! The walk over a node's rows in a feature's order, and the screens that most positions and blocks fail.
 
-use super::{Node, SumStep, Sums};
+use super::{SquaredNode, SumContribution, Sums};
+use crate::contribution::Contributions;
 use crate::criterion::Cuts;
 use crate::criterion::fixed_point::to_f64;
 use crate::split::Contest;
-use crate::steps::Steps;
 
 /// Rows whose prefix sums are looked at together.
 const BLOCK: usize = 32;
@@ -17,7 +17,7 @@ const SCREEN_SLACK: f64 = 1e-12;
 
 /// Steps of a block, and the sums before and including each. Made once a walk, so that it is not cleared for each block.
 struct Block<S> {
-    steps: [S; BLOCK],
+    contributions: [S; BLOCK],
     values: [i64; BLOCK],
     /// With weights only.
     weights: [i64; BLOCK],
@@ -25,9 +25,9 @@ struct Block<S> {
     start: i64,
 }
 
-impl<S: SumStep> Block<S> {
+impl<S: SumContribution> Block<S> {
     fn new() -> Self {
-        Self { steps: [S::default(); BLOCK], values: [0; BLOCK], weights: [0; BLOCK], start: 0 }
+        Self { contributions: [S::default(); BLOCK], values: [0; BLOCK], weights: [0; BLOCK], start: 0 }
     }
 
     /// Sums up the first steps, the sums before them included.
@@ -36,7 +36,7 @@ impl<S: SumStep> Block<S> {
         self.start = before.weight;
         let mut end = before;
         for i in 0..len {
-            end = end.plus(self.steps[i].sums());
+            end = end.plus(self.contributions[i].sums());
             self.values[i] = end.value;
             if S::WEIGHTED {
                 self.weights[i] = end.weight;
@@ -137,22 +137,24 @@ impl From<Sums> for Floats {
 
 /// One walk over the rows in a feature's order.
 pub(super) struct Sweep<'a, P, F, O> {
-    pub node: &'a Node,
-    pub steps: &'a P,
+    pub node: &'a SquaredNode,
+    pub contributions: &'a P,
     pub cuts: &'a Cuts<F>,
     pub contest: &'a mut O,
     pub fits_64_bits: bool,
     pub screen: Screen,
 }
 
-impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sweep<'_, P, F, O> {
+impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize) -> bool, O: Contest>
+    Sweep<'_, P, F, O>
+{
     /// Offers every cut that could win; `edges` is a buffer.
     pub fn walk(mut self, edges: &mut Vec<Sums>) {
         self.renew_bar();
-        if self.steps.len() < LARGE {
+        if self.contributions.len() < LARGE {
             self.one_by_one();
         } else {
-            self.promising_blocks(edges);
+            self.search_blocks(edges);
         }
     }
 
@@ -164,8 +166,8 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// Every position in turn.
     fn one_by_one(&mut self) {
         let mut sums = Sums::default();
-        for n_left in 1..self.steps.len() {
-            sums = sums.plus(self.steps.at(n_left - 1).sums());
+        for n_left in 1..self.contributions.len() {
+            sums = sums.plus(self.contributions.at(n_left - 1).sums());
             if self.screen.passes(sums.into()) {
                 self.offer(n_left, sums);
             }
@@ -197,14 +199,14 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// Three plain loops, so that the compiler can use vectors for the first and the last: fetch the steps, sum them up,
     /// screen the sums. Whole blocks, nearly all, have loops of their own, of a length that the compiler knows.
     #[inline(always)]
-    fn look_into(&mut self, start: usize, before: Sums, block: &mut Block<S>) {
-        let len = BLOCK.min(self.steps.len() - start);
+    fn search_block(&mut self, start: usize, before: Sums, block: &mut Block<S>) {
+        let len = BLOCK.min(self.contributions.len() - start);
         let any_passes = if len == BLOCK {
-            self.steps.fill(start, &mut block.steps);
+            self.contributions.fill(start, &mut block.contributions);
             block.sum_up(BLOCK, before);
             block.any_passes(BLOCK, self.screen)
         } else {
-            self.steps.fill(start, &mut block.steps[..len]);
+            self.contributions.fill(start, &mut block.contributions[..len]);
             block.sum_up(len, before);
             block.any_passes(len, self.screen)
         };
@@ -216,7 +218,7 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
     #[inline(never)]
     fn offer_survivors(&mut self, start: usize, len: usize, sums: &Block<S>) {
-        let len = len.min(self.steps.len() - 1 - start);
+        let len = len.min(self.contributions.len() - 1 - start);
         let mut best = (None, self.screen.bar);
         for i in 0..len {
             let sums = sums.floats(i);
@@ -242,15 +244,15 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// The sum of some steps, at most a block of them.
     #[inline(always)]
     fn sum(&self, start: usize, len: usize, block: &mut Block<S>) -> Sums {
-        let steps = &mut block.steps[..len];
-        self.steps.fill(start, steps);
-        let sum = steps.iter().fold(Sums::default(), |sum, step| sum.plus(step.sums()));
+        let contributions = &mut block.contributions[..len];
+        self.contributions.fill(start, contributions);
+        let sum = contributions.iter().fold(Sums::default(), |sum, row| sum.plus(row.sums()));
         Sums { weight: if S::WEIGHTED { sum.weight } else { len as i64 }, ..sum }
     }
 
     /// Sums the blocks, lets the best block edge set the bar, and looks into the blocks that could pass it.
-    fn promising_blocks(&mut self, edges: &mut Vec<Sums>) {
-        let len = self.steps.len();
+    fn search_blocks(&mut self, edges: &mut Vec<Sums>) {
+        let len = self.contributions.len();
         let mut block = Block::new();
         edges.clear();
         let mut end = Sums::default();
@@ -265,11 +267,11 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
         }
         self.seed(edges, &mut block);
         // A quarter of a block's range: prefix sums inside a block leave the line between its edges by no more.
-        let reach = 0.25 * BLOCK as f64 * self.node.largest_step;
+        let reach = 0.25 * BLOCK as f64 * self.node.largest_contribution;
         let mut before = Sums::default();
         for (i, &after) in edges.iter().enumerate() {
             if self.could_win(before, after, reach) && self.has_cut(i * BLOCK) {
-                self.look_into(i * BLOCK, before, &mut block);
+                self.search_block(i * BLOCK, before, &mut block);
             }
             before = after;
         }
@@ -288,13 +290,13 @@ impl<S: SumStep, P: Steps<Step = S>, F: Fn(usize, usize) -> bool, O: Contest> Sw
     /// Whether a position in the block that starts here could be allowed.
     fn has_cut(&self, start: usize) -> bool {
         let end = start + BLOCK;
-        let last = end.min(self.steps.len() - 1);
+        let last = end.min(self.contributions.len() - 1);
         start < self.cuts.last && end >= self.cuts.first && !(self.cuts.same)(start, last)
     }
 
     /// Raises the bar to the gain at the best block edge or, if that would part equal values, next to it.
     fn seed(&mut self, edges: &[Sums], block: &mut Block<S>) {
-        let len = self.steps.len();
+        let len = self.contributions.len();
         let (mut best, mut best_gain) = (None, self.screen.bar);
         for (i, &edge) in edges[..edges.len() - 1].iter().enumerate() {
             let (deviation, balance) = (self.screen.deviation(edge.into()), self.screen.balance(edge.into()));

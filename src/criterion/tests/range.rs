@@ -2,17 +2,18 @@
 
 use proptest::prelude::*;
 
+use crate::columns::local::{LocalOrders, local_table};
+use crate::contribution::{Carried, TagCell};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::SquaredError;
-use crate::criterion::{Criterion, SmallNode, Weighted};
+use crate::criterion::{Criterion, GainBounds, SmallNode, Weighted};
 use crate::naive;
 use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
 use crate::split::{Cut, Found, Tournament};
-use crate::steps::{Carried, Orders, table};
 
 /// A criterion that can be asked for what a row of a definition is to it.
 pub trait Twin: Criterion {
@@ -119,15 +120,19 @@ impl Range {
         self.rows.iter().map(|&row| C::item(row)).collect()
     }
 
-    pub fn describe<C: Twin>(&self, criterion: &C) -> C::Node {
+    pub fn describe<C: Twin>(&self, criterion: &C) -> C::NodeStats {
         criterion.describe(&self.items::<C>())
     }
 
     /// What the feature finds if others have found a gain of `incumbent`; as in large nodes.
-    pub fn find<C: Twin>(&self, criterion: &C, node: &C::Node, incumbent: f64) -> Option<Found> {
+    pub fn find<C: Twin>(&self, criterion: &C, node: &C::NodeStats, incumbent: f64) -> Option<Found> {
         let items = self.items::<C>();
-        let steps = Carried { items: &items, step: |item| criterion.step(node, item, || unreachable!()) };
-        let feature = Feature { steps: &steps, value: |place: usize| self.values[place], has_missing: true };
+        let contributions = Carried {
+            items: &items,
+            contribution: |item| criterion.contribution(node, item, || unreachable!()),
+            tag: |_| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| unreachable!()),
+        };
+        let feature = Feature { contributions, value: |place: usize| self.values[place], has_missing: true };
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
         scan(criterion, node, &C::Table::default(), &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
@@ -135,19 +140,19 @@ impl Range {
     }
 
     /// Upper bounds on the gain of the feature, which stands at every place among others, or none if there are no such bounds.
-    pub fn bounds<C: Twin>(&self, criterion: &C, node: &C::Node) -> Vec<f64> {
+    pub fn bounds<C: Twin>(&self, criterion: &C, node: &C::NodeStats) -> Vec<f64> {
         let n_rows = self.rows.len();
         // Rows of a subtree have numbers in an order of their own.
         let rows: Vec<u16> = (0..n_rows as u16).rev().collect();
         let mut items = self.items::<C>();
         items.reverse();
         let columns = rows.repeat(7);
-        let orders = Orders { columns: &columns, n_rows, start: 0, len: n_rows };
+        let orders = LocalOrders { columns: &columns, n_rows, start: 0, len: n_rows };
         let mut bounds = Vec::new();
-        let steps = table();
+        let contributions = local_table();
         let min_rows = self.rules.min_rows_leaf;
-        let rows = SmallNode { orders, n_features: 7, items: &items, steps: &steps, min_rows };
-        criterion.bound(node, &C::Table::default(), &rows, &mut C::Scratch::default(), &mut bounds);
+        let rows = SmallNode { orders, n_features: 7, items: &items, contributions: &contributions, min_rows };
+        C::Bounds::of_small_node(criterion, node, &C::Table::default(), &rows, &mut C::Scratch::default(), &mut bounds);
         bounds
     }
 

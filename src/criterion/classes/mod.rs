@@ -1,0 +1,213 @@
+//! Gini impurity and entropy for any number of classes.
+//!
+//! Class weights are integers on the node's grid, so counts don't depend on the order of the rows. A row that moves to the left
+//! changes one class, so the two impurities are updated in O(1); that running value, with room for its rounding, only
+//! screens. The positions that pass get their gain from the counts, in O(classes).
+//!
+//! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
+
+mod sweep;
+
+use super::{
+    ContributionsOf, Criterion, Cuts, Grid, Location, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked, Weighted,
+};
+use crate::params::Impurity;
+use crate::split::Contest;
+
+/// Class trees over codes with (`Weighted<u32>`) or without (`u32`) weights.
+pub(crate) struct Classes<T> {
+    n_values: usize,
+    impurity: Impurity,
+    /// x · ln x for x = 0, 1, …: entropy of unweighted rows needs no logarithm while it screens.
+    x_ln_x: Vec<f64>,
+    sample: std::marker::PhantomData<T>,
+}
+
+/// A row's class and its weight on the node's grid.
+pub(crate) trait ClassContribution: Copy + Default + Send + Sync {
+    fn new(class: u32, weight: i64) -> Self;
+    fn class(self) -> usize;
+    fn units(self) -> i64;
+}
+
+/// Of weight one.
+impl ClassContribution for u32 {
+    #[inline(always)]
+    fn new(class: u32, _: i64) -> Self {
+        class
+    }
+    #[inline(always)]
+    fn class(self) -> usize {
+        self as usize
+    }
+    #[inline(always)]
+    fn units(self) -> i64 {
+        1
+    }
+}
+
+impl ClassContribution for (u32, i64) {
+    #[inline(always)]
+    fn new(class: u32, weight: i64) -> Self {
+        (class, weight)
+    }
+    #[inline(always)]
+    fn class(self) -> usize {
+        self.0 as usize
+    }
+    #[inline(always)]
+    fn units(self) -> i64 {
+        self.1
+    }
+}
+
+/// A class code with or without a weight, and the contribution that goes with it.
+pub(crate) trait ClassSample: Sample<u32> {
+    type Contribution: ClassContribution;
+}
+
+impl ClassSample for u32 {
+    type Contribution = u32;
+}
+
+impl ClassSample for Weighted<u32> {
+    type Contribution = (u32, i64);
+}
+
+/// Weight of each class on the node's grid.
+pub(crate) struct ClassNode {
+    rows: usize,
+    counts: Box<[i64]>,
+    total: i64,
+    grid: Grid,
+}
+
+impl ClassNode {
+    fn shares(&self) -> impl Iterator<Item = f64> {
+        self.counts.iter().map(|&count| count as f64 / self.total as f64)
+    }
+
+    fn weight(&self) -> f64 {
+        self.total as f64 * self.grid.unit
+    }
+}
+
+impl<T: ClassSample> Classes<T> {
+    pub fn new(impurity: Impurity, n_classes: usize, n_rows: usize) -> Self {
+        let n_entries = if impurity == Impurity::Entropy && !T::WEIGHTED { n_rows + 1 } else { 0 };
+        let x_ln_x = (0..n_entries).map(|x| x_ln_x(x as f64)).collect();
+        Self { n_values: n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
+    }
+}
+
+/// x · ln x, and its limit 0 at 0. Not `f64::ln`: that is the platform's, and its last bit differs between machines.
+fn x_ln_x(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x * libm::log(x) }
+}
+
+impl<T: ClassSample> Criterion for Classes<T> {
+    type Item = T;
+    type Contribution = T::Contribution;
+    type NodeStats = ClassNode;
+    type Table = ();
+    /// Weight of each class on the left.
+    type Scratch = Vec<i64>;
+    type Ranking = Unranked;
+    type Bounds = NoBounds;
+    type TinyKernel = NoTinyKernel;
+    const WEIGHTED: bool = T::WEIGHTED;
+
+    fn describe(&self, items: &[T]) -> ClassNode {
+        let grid = if T::WEIGHTED {
+            let (heaviest, sum) =
+                items.iter().fold((0.0, 0.0), |(most, sum), item| (item.weight().max(most), sum + item.weight()));
+            Grid::new(heaviest, sum)
+        } else {
+            Grid::ONE
+        };
+        let mut counts = vec![0; self.n_values].into_boxed_slice();
+        for item in items {
+            counts[item.y() as usize] += grid.put(item.weight());
+        }
+        ClassNode { rows: items.len(), total: counts.iter().sum(), counts, grid }
+    }
+
+    fn tabulate(&self, _: &ClassNode, _: &[T], (): &mut ()) {}
+
+    fn is_pure(&self, node: &ClassNode) -> bool {
+        node.counts.iter().filter(|&&count| count > 0).count() <= 1
+    }
+
+    fn forbids_every_cut(&self, _: &ClassNode) -> bool {
+        false
+    }
+
+    fn rows(&self, node: &ClassNode) -> usize {
+        node.rows
+    }
+
+    fn weight(&self, node: &ClassNode) -> f64 {
+        node.weight()
+    }
+
+    fn impurity(&self, node: &ClassNode) -> f64 {
+        let impurity: f64 = match self.impurity {
+            Impurity::Gini => node.shares().map(|share| share * (1.0 - share)).sum(),
+            // scikit-learn reports bits.
+            Impurity::Entropy => -node.shares().map(x_ln_x).sum::<f64>() / std::f64::consts::LN_2,
+        };
+        impurity.max(0.0)
+    }
+
+    fn n_values(&self) -> usize {
+        self.n_values
+    }
+
+    fn write_value(&self, node: &ClassNode, values: &mut Vec<f64>) {
+        values.extend(node.shares());
+    }
+
+    fn contribution(&self, node: &ClassNode, item: T, _: impl FnOnce() -> usize) -> T::Contribution {
+        T::Contribution::new(item.y(), node.grid.put(item.weight()))
+    }
+
+    fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
+        &self,
+        node: &ClassNode,
+        (): &(),
+        contributions: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        left: &mut Vec<i64>,
+    ) {
+        self.walk(node, contributions, cuts, contest, left);
+    }
+
+    fn noise(&self, node: &ClassNode) -> f64 {
+        match self.impurity {
+            Impurity::Gini => 0.0,
+            // Logarithms round: differences below this say nothing.
+            Impurity::Entropy => node.total as f64 * 1e-13,
+        }
+    }
+
+    fn loss_decrease(&self, node: &ClassNode, gain: f64) -> f64 {
+        let bits = if self.impurity == Impurity::Entropy { std::f64::consts::LN_2 } else { 1.0 };
+        gain * node.grid.unit / bits
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarTargets<T>> {
+        Some(self)
+    }
+}
+
+/// Of two classes.
+impl<T: ClassSample> ScalarTargets<T> for Classes<T> {
+    fn sample(&self, item: T) -> (f64, f64) {
+        (f64::from(u8::from(item.y() == 1)), item.weight())
+    }
+
+    fn location(&self) -> Location {
+        Location::Mean
+    }
+}

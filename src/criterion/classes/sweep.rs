@@ -1,0 +1,95 @@
+//! HOT: the walk over a node's rows in a feature's order. Running impurities screen the positions; the
+//! few that pass get their gain from the counts.
+
+use super::{ClassContribution, ClassNode, ClassSample, Classes, x_ln_x};
+use crate::criterion::{ContributionsOf, Cuts};
+use crate::params::Impurity;
+use crate::split::Contest;
+
+impl<T: ClassSample> Classes<T> {
+    /// Offers every cut that could win; `left` is a buffer for the weight of each class on the left.
+    pub(super) fn walk<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
+        &self,
+        node: &ClassNode,
+        contributions: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        left: &mut Vec<i64>,
+    ) {
+        left.clear();
+        left.resize(self.n_values, 0);
+        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cuts.min_weight;
+        let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
+        let whole = self.part(all, node.total);
+        // Each row rounds both running sums a few times, unless they are of whole numbers.
+        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && contributions.len() < 1 << 26;
+        let rounding = if is_exact { 0.0 } else { (contributions.len() + 16) as f64 * f64::EPSILON };
+        let error = (all + self.convex(node.total)) * rounding;
+        let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
+        for place in 0..cuts.last {
+            let row = contributions.at(place);
+            let (class, units) = (row.class(), row.units());
+            let (l, r) = (left[class], node.counts[class] - left[class]);
+            left_sum += self.convex(l + units) - self.convex(l);
+            right_sum += self.convex(r - units) - self.convex(r);
+            left[class] = l + units;
+            weight += units;
+            let parts = self.part(left_sum + error, weight) + self.part(right_sum + error, node.total - weight);
+            // The last roundings are of the parts themselves.
+            if parts * (1.0 + 1e-14) - whole >= contest.bar() && cuts.allow(place + 1) {
+                let gain = self.gain(node, left, weight);
+                if heavy_enough(weight) && heavy_enough(node.total - weight) {
+                    contest.offer(gain, cuts.cut(place + 1));
+                }
+            }
+        }
+    }
+
+    /// The convex function whose sum over the classes of a child, less its value for the whole child in the case of the
+    /// entropy, is what the split is to make large.
+    #[inline]
+    fn convex(&self, weight: i64) -> f64 {
+        match self.impurity {
+            Impurity::Gini => weight as f64 * weight as f64,
+            Impurity::Entropy if T::WEIGHTED => x_ln_x(weight as f64),
+            Impurity::Entropy => self.x_ln_x[weight as usize],
+        }
+    }
+
+    /// What a child of this weight and sum of convex parts adds to the gain.
+    #[inline]
+    fn part(&self, convex_sum: f64, weight: i64) -> f64 {
+        match self.impurity {
+            Impurity::Gini => convex_sum / weight as f64,
+            Impurity::Entropy => convex_sum - self.convex(weight),
+        }
+    }
+
+    /// The gain from the counts alone, the same if left and right change places.
+    fn gain(&self, node: &ClassNode, left: &[i64], weight: i64) -> f64 {
+        let rest = node.total - weight;
+        if weight == 0 || rest == 0 {
+            // Rows too light for the grid.
+            return 0.0;
+        }
+        let classes = || left.iter().zip(&*node.counts).filter(|&(_, &all)| all > 0);
+        match self.impurity {
+            Impurity::Gini => {
+                let squares: f64 = classes()
+                    .map(|(&l, &all)| {
+                        let d = i128::from(node.total) * i128::from(l) - i128::from(weight) * i128::from(all);
+                        d as f64 * d as f64
+                    })
+                    .sum();
+                squares / (weight as f64 * rest as f64) / node.total as f64
+            }
+            Impurity::Entropy => {
+                let share = |part: i64, all: i64| {
+                    if part == 0 { 0.0 } else { part as f64 * libm::log(part as f64 / all as f64) }
+                };
+                let kept: f64 = classes().map(|(&l, &all)| share(l, all) + share(all - l, all)).sum();
+                (kept - (share(weight, node.total) + share(rest, node.total))).max(0.0)
+            }
+        }
+    }
+}

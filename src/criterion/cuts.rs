@@ -1,0 +1,35 @@
+//! The cuts of one feature's range that are allowed.
+
+use crate::split::{Cut, partition_point};
+
+pub(crate) struct Cuts<F> {
+    /// Whether the values at these two places of the range are the same.
+    pub same: F,
+    /// Least and greatest number of rows on the left.
+    pub first: usize,
+    pub last: usize,
+    /// Least weight on either side.
+    pub min_weight: f64,
+    pub missing_left: bool,
+}
+
+impl<F: Fn(usize, usize) -> bool> Cuts<F> {
+    /// True if `n_left` rows may go left: enough on both sides, and no value on both.
+    #[inline]
+    pub fn allow(&self, n_left: usize) -> bool {
+        self.first <= n_left && n_left <= self.last && !(self.same)(n_left - 1, n_left)
+    }
+
+    #[inline]
+    pub fn cut(&self, n_left: usize) -> Cut {
+        Cut { n_left, missing_left: self.missing_left }
+    }
+
+    /// Start and end of the run of equal values around `place`: a binary search, because the order
+    /// is sorted.
+    pub fn run_around(&self, place: usize, len: usize) -> (usize, usize) {
+        let start = partition_point(0, place, |i| !(self.same)(i, place));
+        let end = partition_point(place, len, |i| (self.same)(i, place));
+        (start, end)
+    }
+}

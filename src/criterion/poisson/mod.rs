@@ -1,0 +1,279 @@
+//! Half Poisson deviance, for counts and other targets that are not negative. With mean `m` and weight `W` of a node,
+//!
+//! ```text
+//! loss = Σ w · y · ln(y / m)
+//! gain = m · (w · h(e) + w' · h(e')),   h(x) = (1 + x) · ln(1 + x) − x
+//! ```
+//!
+//! where `w`, `w'` are the weights of the children and `e`, `e'` the shares by which their means deviate from `m`. `h` is never negative
+//! and about x²/2 near 0, so nothing cancels, however close the means are: gains are good to a few roundings. As in `squared.rs`, sums are of
+//! w·(y − lowest y), integers on the node's grid, and `d = W·s − w·S`, which `e = d / (w·Σwy)` is made of, is exact.
+//!
+//! A leaf must not predict 0, for its deviance would be infinite as soon as anything happens: as in scikit-learn, cuts with a child whose
+//! targets are all 0 are not allowed.
+//!
+//! Logarithms are dear. `h(x) <= x²` rules out most positions by a multiply and compare, `h(x) <= x²/2` (for x > 0) and a
+//! polynomial (for x < 0) most of the others. Cost: O(rows) a feature, and a logarithm a row for each node's impurity.
+
+mod sweep;
+
+use std::marker::PhantomData;
+
+use super::{
+    ContributionsOf, Criterion, Cuts, Grid, Location, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked,
+};
+use crate::split::Contest;
+
+/// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
+pub(crate) struct Poisson<T> {
+    /// What a target of one stands for.
+    unit: f64,
+    sample: PhantomData<T>,
+}
+
+impl<T> Poisson<T> {
+    pub fn new(unit: f64) -> Self {
+        Self { unit, sample: PhantomData }
+    }
+}
+
+/// What some rows add to the node's sums, on its grids: of w·(y − lowest), and of w.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    value: i64,
+    weight: i64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self { value: self.value + other.value, weight: self.weight + other.weight }
+    }
+}
+
+/// The targets of a node and their sums on its grids.
+pub(crate) struct PoissonNode {
+    rows: usize,
+    /// Rows whose target is not 0.
+    positive: usize,
+    lowest: f64,
+    highest: f64,
+    values: Grid,
+    weights: Grid,
+    total: Sums,
+    /// Σ w·y in units of `values`.
+    sum: f64,
+    mean: f64,
+    impurity: f64,
+}
+
+impl PoissonNode {
+    fn new<T: Sample<f64>>(items: &[T]) -> Self {
+        let (lowest, highest) = items
+            .iter()
+            .fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), item| (least.min(item.y()), most.max(item.y())));
+        let above = |item: &T| item.weight() * (item.y() - lowest);
+        let mut node = Self {
+            rows: items.len(),
+            positive: items.iter().filter(|item| item.y() > 0.0).count(),
+            lowest,
+            highest,
+            values: grid_of(items.iter().map(above)),
+            weights: if T::WEIGHTED { grid_of(items.iter().map(|item| item.weight())) } else { Grid::ONE },
+            total: Sums::default(),
+            sum: 0.0,
+            mean: lowest,
+            impurity: 0.0,
+        };
+        node.total = items.iter().fold(Sums::default(), |sums, &item| sums.plus(node.put(item)));
+        if node.lowest < node.highest {
+            node.average(items);
+        }
+        node
+    }
+
+    /// Computes what targets that differ have: a sum on the grid, and an impurity.
+    fn average<T: Sample<f64>>(&mut self, items: &[T]) {
+        let weight = self.weight();
+        // Above the lowest value, where the mean has all its bits, however far from 0 that is.
+        let above = self.total.value as f64 * self.values.unit / weight;
+        self.mean = self.lowest + above;
+        self.sum = self.mean * (weight / self.values.unit);
+        let excess = |item: &T| item.weight() * h(((item.y() - self.lowest) - above) / self.mean);
+        self.impurity = self.mean * items.iter().map(excess).sum::<f64>() / weight;
+    }
+
+    /// At least a unit of what is not 0: no sum of targets above 0 is 0, and no child without weight.
+    #[inline(always)]
+    fn put<T: Sample<f64>>(&self, item: T) -> Sums {
+        let above = item.y() - self.lowest;
+        Sums {
+            value: self.values.put(item.weight() * above).max(i64::from(above > 0.0)),
+            weight: if T::WEIGHTED { self.weights.put(item.weight()).max(1) } else { 1 },
+        }
+    }
+
+    fn weight(&self) -> f64 {
+        self.total.weight as f64 * self.weights.unit
+    }
+
+    /// Whether both children have targets above 0.
+    fn is_positive(&self, left: Sums) -> bool {
+        self.lowest > 0.0 || (left.value > 0 && left.value < self.total.value)
+    }
+
+    /// The gain of a cut in units of `values`, the same if left and right change places.
+    fn gain(&self, n_left: usize, left: Sums) -> f64 {
+        let total = self.total;
+        let (w, rest) = (left.weight, total.weight - left.weight);
+        let d = i128::from(total.weight) * i128::from(left.value) - i128::from(w) * i128::from(total.value);
+        // Each row was rounded to a unit: means closer than that are equal.
+        let few_rows = n_left.min(self.rows - n_left);
+        if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 {
+            return 0.0;
+        }
+        let part = |d: f64, w: f64| w * h(d / (w * self.sum));
+        let parts = part(d as f64, w as f64) + part(-(d as f64), rest as f64);
+        parts * (self.sum / total.weight as f64)
+    }
+}
+
+/// The grid for sums of these numbers, none of them negative.
+fn grid_of(numbers: impl Iterator<Item = f64>) -> Grid {
+    let (largest, total) =
+        numbers.fold((0.0, 0.0), |(largest, total): (f64, f64), number| (largest.max(number), total + number));
+    Grid::new(largest, total)
+}
+
+/// (1 + x) · ln(1 + x) − x for x >= −1, without cancellation. Not `f64::ln_1p`: its last bit differs between machines.
+fn h(x: f64) -> f64 {
+    if x.abs() < 0.1 {
+        // x² · Σ (−x)^k / ((k + 1)(k + 2)): what is left out is below 2^-53 of it.
+        let series = (0..15).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum);
+        x * x * series
+    } else if x <= -1.0 {
+        1.0
+    } else {
+        (1.0 + x) * libm::log1p(x) - x
+    }
+}
+
+impl<T: Sample<f64>> Criterion for Poisson<T> {
+    type Item = T;
+    type Contribution = Sums;
+    type NodeStats = PoissonNode;
+    type Table = ();
+    type Scratch = ();
+    type Ranking = Unranked;
+    type Bounds = NoBounds;
+    type TinyKernel = NoTinyKernel;
+    const WEIGHTED: bool = T::WEIGHTED;
+
+    fn describe(&self, items: &[T]) -> PoissonNode {
+        PoissonNode::new(items)
+    }
+
+    fn tabulate(&self, _: &PoissonNode, _: &[T], (): &mut ()) {}
+
+    /// Also with fewer than two targets above 0: each child would need one.
+    fn is_pure(&self, node: &PoissonNode) -> bool {
+        node.lowest == node.highest || node.positive < 2
+    }
+
+    fn forbids_every_cut(&self, node: &PoissonNode) -> bool {
+        node.positive < 2
+    }
+
+    fn rows(&self, node: &PoissonNode) -> usize {
+        node.rows
+    }
+
+    fn weight(&self, node: &PoissonNode) -> f64 {
+        node.weight()
+    }
+
+    fn impurity(&self, node: &PoissonNode) -> f64 {
+        node.impurity * self.unit
+    }
+
+    fn n_values(&self) -> usize {
+        1
+    }
+
+    fn write_value(&self, node: &PoissonNode, values: &mut Vec<f64>) {
+        values.push(node.mean * self.unit);
+    }
+
+    #[inline(always)]
+    fn contribution(&self, node: &PoissonNode, item: T, _: impl FnOnce() -> usize) -> Sums {
+        node.put(item)
+    }
+
+    fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
+        &self,
+        node: &PoissonNode,
+        (): &(),
+        contributions: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        (): &mut (),
+    ) {
+        sweep::sweep(node, contributions, cuts, contest);
+    }
+
+    fn noise(&self, _: &PoissonNode) -> f64 {
+        0.0
+    }
+
+    fn loss_decrease(&self, node: &PoissonNode, gain: f64) -> f64 {
+        gain * node.values.unit * self.unit
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarTargets<T>> {
+        Some(self)
+    }
+}
+
+impl<T: Sample<f64>> ScalarTargets<T> for Poisson<T> {
+    fn sample(&self, item: T) -> (f64, f64) {
+        (item.y(), item.weight())
+    }
+
+    fn location(&self) -> Location {
+        Location::Mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The series alone, with terms enough for x up to 1/2 in size.
+    fn series(x: f64) -> f64 {
+        (0..60).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum) * x * x
+    }
+
+    proptest! {
+        #[test]
+        fn h_is_its_series(x in prop_oneof![-0.5..0.5f64, -0.11..0.11f64, -1e-6..1e-6f64]) {
+            prop_assert!((h(x) - series(x)).abs() <= 1e-14 * series(x), "h({x}) = {}", h(x));
+        }
+
+        #[test]
+        fn bounds_of_h(x in prop_oneof![-1.0..1.0f64, 0.0..1e6f64, -1e-6..1e-6f64]) {
+            let slack = 1.0 + 1e-14;
+            prop_assert!(h(x) <= x * x * slack);
+            if x > 0.0 {
+                prop_assert!(h(x) <= x * x / 2.0 * slack);
+            } else {
+                prop_assert!(h(x) <= x * x / 2.0 * (1.0 - x / 3.0 + x * x * 2.0 / 3.0) * slack);
+            }
+        }
+    }
+
+    #[test]
+    fn h_at_the_ends() {
+        assert_eq!((h(-1.0), h(0.0), h(-1.0 - f64::EPSILON)), (1.0, 0.0, 1.0));
+    }
+}

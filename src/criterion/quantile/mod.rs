@@ -1,0 +1,311 @@
+//! Absolute error and quantiles: the loss of a node around its median, or around another quantile.
+//!
+//! What counts of a row is its rank among the node's targets. Rows therefore carry their global rank,
+//! the rank in the whole fit, and targets are stored by global rank. Each node numbers its own rows anew
+//! from the fit's order of the targets, which is kept up like one more column. The kernels work in
+//! integers on the node's grid: gains don't depend on the order of the rows, and an offset of the targets
+//! is gone before anything is summed up. `README.md` in this folder explains the kernels.
+//!
+//! Cost: O(rows) per feature without weights; a logarithm more in the worst case of weights and orders.
+
+mod bounds;
+pub mod few_rows;
+pub mod gaps;
+pub mod heap_sweep;
+pub mod median_sweep;
+pub mod pinball_sweep;
+pub mod rank_bitmap;
+pub mod screen;
+pub mod screened_order;
+mod slopes;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod tiny;
+pub mod weighted_sweep;
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+use self::bounds::QuantileBounds;
+use self::few_rows::{FEW_ROWS, FewRows};
+use self::screen::SlopeScreen;
+use self::screened_order::Weights;
+use self::sweep::QuantileScratch;
+use self::tiny::TinyDeviations;
+use self::weighted_sweep::WeightedTargets;
+use super::common_unit::{FineGrid, common_unit};
+use super::{
+    ContributionsOf, Criterion, Cuts, Grid, Location, NoTinyKernel, Ranked, Sample, ScalarTargets, TinyKernel, Weighted,
+};
+use crate::contribution::TagCell;
+use crate::median::{Center, Level};
+use crate::params::MedianMethod;
+use crate::split::Contest;
+
+/// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain bounds
+/// first.
+const SMALL: usize = 64;
+/// The same with weights, whose sweeps take longer: floats decide nearly all of those nodes.
+const SMALL_WEIGHTED: usize = FEW_ROWS;
+
+/// What a leaf reports as its loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuantileReport {
+    /// The absolute error: twice the pinball loss at the level one half.
+    AbsoluteError,
+    PinballLoss,
+}
+
+/// A value with or without a weight, and what goes with it.
+pub(crate) trait RankedSample: Sample<f64> {
+    /// Tags of weighted rows are wider.
+    type TagCell: TagCell<Tag = u32>;
+    type TinyKernel: TinyKernel<Quantile<Self>> + Send;
+}
+
+impl RankedSample for f64 {
+    type TagCell = AtomicU8;
+    type TinyKernel = TinyDeviations;
+}
+
+impl RankedSample for Weighted<f64> {
+    type TagCell = AtomicU32;
+    type TinyKernel = NoTinyKernel;
+}
+
+/// Quantiles of targets with (`Weighted<f64>`) or without (`f64`) weights.
+pub(crate) struct Quantile<T> {
+    level: Level,
+    report: QuantileReport,
+    method: MedianMethod,
+    /// By global rank, in ascending order of y.
+    targets: Vec<T>,
+    /// The grid of the unit that all targets are multiples of, if there is one.
+    multiples: Option<Grid>,
+}
+
+impl<T: RankedSample> Quantile<T> {
+    /// For targets in ascending order.
+    pub fn new(level: Level, report: QuantileReport, method: MedianMethod, targets: Vec<T>) -> Self {
+        debug_assert!(targets.is_sorted_by(|a, b| a.y() <= b.y()));
+        let multiples = common_unit(&targets.iter().map(|target| target.y()));
+        Self { level, report, method, targets, multiples }
+    }
+
+    fn targets<'a>(&'a self, global_ranks: &'a [u32]) -> impl Iterator<Item = T> + Clone + 'a {
+        global_ranks.iter().map(|&global_rank| self.targets[global_rank as usize])
+    }
+
+    /// How often the pinball loss is in the loss.
+    fn factor(&self) -> f64 {
+        match self.report {
+            QuantileReport::AbsoluteError => 2.0,
+            QuantileReport::PinballLoss => 1.0,
+        }
+    }
+}
+
+/// The quantile of a node, and the grids that its targets and weights are put on.
+pub(crate) struct QuantileNode {
+    rows: usize,
+    lowest: f64,
+    highest: f64,
+    values: FineGrid,
+    weights: Grid,
+    /// Weight of all rows, on the grid.
+    units: i64,
+    quantile: f64,
+    impurity: f64,
+}
+
+/// A node's targets in ascending order, on its grids.
+#[derive(Default)]
+pub(crate) struct RankTable {
+    sorted: Vec<i64>,
+    /// With weights only.
+    weights: Vec<i64>,
+    weighted: WeightedTargets,
+    /// Of nodes that are not small.
+    screen: SlopeScreen,
+    is_screened: bool,
+    /// Of small nodes with weights.
+    few_rows: FewRows,
+    /// Pinball loss, in units of the grids, that a unit of the kernel's gain stands for.
+    unit: f64,
+}
+
+/// Weights of a node's rows, on its grid; one each if there are none.
+struct GridWeights<'a, T>(&'a [i64], PhantomData<T>);
+
+impl<T> Clone for GridWeights<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for GridWeights<'_, T> {}
+
+impl<'a, T: Sample<f64>> GridWeights<'a, T> {
+    fn new(weights: &'a [i64]) -> Self {
+        Self(weights, PhantomData)
+    }
+
+    #[inline(always)]
+    fn units(self, rank: usize) -> i64 {
+        if T::WEIGHTED { self.0[rank] } else { 1 }
+    }
+}
+
+impl<T: Sample<f64>> Weights for GridWeights<'_, T> {
+    const DIFFER: bool = T::WEIGHTED;
+
+    #[inline(always)]
+    fn of(&self, rank: usize) -> f64 {
+        self.units(rank) as f64
+    }
+}
+
+impl<T: RankedSample> Criterion for Quantile<T> {
+    /// The global rank.
+    type Item = u32;
+    /// The rank within the node.
+    type Contribution = u32;
+    type NodeStats = QuantileNode;
+    type Table = RankTable;
+    type Scratch = QuantileScratch;
+    type Ranking = Ranked;
+    type Bounds = QuantileBounds;
+    type TinyKernel = T::TinyKernel;
+    const WEIGHTED: bool = T::WEIGHTED;
+
+    fn describe(&self, global_ranks: &[u32]) -> QuantileNode {
+        let n_rows = global_ranks.len();
+        let y = |place: usize| self.targets[global_ranks[place] as usize].y();
+        let (lowest, highest) = (y(0), y(n_rows - 1));
+        let (center, weights, units) = if T::WEIGHTED {
+            let rows = self.targets(global_ranks).map(|target| (target.y(), target.weight()));
+            let (heaviest, weight) =
+                rows.clone().fold((0.0, 0.0), |(most, sum): (f64, f64), (_, w)| (most.max(w), sum + w));
+            // Coarser where the level's denominator needs the bits.
+            let room = 2f64.powi(62 - weighted_sweep::weight_bits(self.level) as i32);
+            let weights = Grid::new(heaviest, weight * room);
+            let units = rows.clone().map(|(_, weight)| weights.put(weight)).sum();
+            (Center::of_weighted(self.level, rows), weights, units)
+        } else {
+            (Center::of_places(self.level, n_rows, y), Grid::ONE, n_rows as i64)
+        };
+        let loss = match self.report {
+            QuantileReport::AbsoluteError => center.absolute_error(),
+            QuantileReport::PinballLoss => center.pinball_loss(self.level),
+        };
+        let range = highest - lowest;
+        QuantileNode {
+            rows: n_rows,
+            lowest,
+            highest,
+            values: FineGrid::new(self.multiples, range, range * n_rows as f64),
+            weights,
+            units,
+            quantile: center.value,
+            impurity: loss / (units as f64 * weights.unit),
+        }
+    }
+
+    fn tabulate(&self, node: &QuantileNode, global_ranks: &[u32], table: &mut RankTable) {
+        let RankTable { sorted, weights, weighted, screen, is_screened, few_rows, unit } = table;
+        sorted.clear();
+        sorted.extend(self.targets(global_ranks).map(|target| node.values.put(target.y() - node.lowest)));
+        if T::WEIGHTED {
+            weights.clear();
+            weights.extend(self.targets(global_ranks).map(|target| node.weights.put(target.weight())));
+            weighted.describe(self.level, sorted, weights);
+            *unit = weighted.unit();
+        } else if self.level == Level::HALF {
+            // The kernel's gain is of the absolute error.
+            *unit = 0.5;
+        } else {
+            *unit = pinball_sweep::unit(self.level);
+        }
+        // The heaps sweep every feature: they are what the other kernels are compared with.
+        let small = if T::WEIGHTED { SMALL_WEIGHTED } else { SMALL };
+        let is_fast = self.method != MedianMethod::TwoHeaps;
+        *is_screened = is_fast && node.rows > small;
+        if *is_screened {
+            screen.describe(self.level, sorted, GridWeights::<T>::new(weights));
+        } else if is_fast && T::WEIGHTED {
+            few_rows.describe(self.level, sorted, weights);
+        }
+    }
+
+    fn is_pure(&self, node: &QuantileNode) -> bool {
+        node.lowest == node.highest
+    }
+
+    fn forbids_every_cut(&self, _: &QuantileNode) -> bool {
+        false
+    }
+
+    fn rows(&self, node: &QuantileNode) -> usize {
+        node.rows
+    }
+
+    fn weight(&self, node: &QuantileNode) -> f64 {
+        node.units as f64 * node.weights.unit
+    }
+
+    fn impurity(&self, node: &QuantileNode) -> f64 {
+        node.impurity
+    }
+
+    fn n_values(&self) -> usize {
+        1
+    }
+
+    fn write_value(&self, node: &QuantileNode, values: &mut Vec<f64>) {
+        values.push(node.quantile);
+    }
+
+    #[inline(always)]
+    fn contribution(&self, _: &QuantileNode, _: u32, rank: impl FnOnce() -> usize) -> u32 {
+        rank() as u32
+    }
+
+    fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
+        &self,
+        node: &QuantileNode,
+        table: &RankTable,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &mut QuantileScratch,
+    ) {
+        self.sweep_ranks(node, table, ranks, cuts, contest, scratch);
+    }
+
+    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the targets
+    /// themselves does not count: an offset, which rounds them more, must not change the tree.
+    fn noise(&self, node: &QuantileNode) -> f64 {
+        let per_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
+        node.rows as f64 * per_row
+    }
+
+    fn loss_decrease(&self, node: &QuantileNode, gain: f64) -> f64 {
+        self.factor() * gain * node.values.unit * node.weights.unit
+    }
+
+    fn scalar(&self) -> Option<&dyn ScalarTargets<u32>> {
+        Some(self)
+    }
+}
+
+impl<T: RankedSample> ScalarTargets<u32> for Quantile<T> {
+    fn sample(&self, global_rank: u32) -> (f64, f64) {
+        let target = self.targets[global_rank as usize];
+        (target.y(), target.weight())
+    }
+
+    fn location(&self) -> Location {
+        Location::Quantile(self.level)
+    }
+}

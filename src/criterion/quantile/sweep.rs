@@ -1,0 +1,214 @@
+//! HOT: one feature of a node: which cuts are worth a gain, their gains, and the offers.
+
+use super::rank_bitmap::Bitmap;
+use super::screened_order::{CutRange, ScreenedOrder};
+use super::weighted_sweep::WeightedBitmap;
+use super::{GridWeights, Quantile, QuantileNode, RankTable, RankedSample, heap_sweep, median_sweep, pinball_sweep};
+use crate::criterion::{ContributionsOf, Cuts};
+use crate::median::Level;
+use crate::params::MedianMethod;
+use crate::split::Contest;
+
+/// With at least this many rows per cut, the rows between cuts are passed over.
+const FAR_APART: usize = 32;
+
+/// Buffers of a sweep, reused from feature to feature.
+#[derive(Default)]
+pub(crate) struct QuantileScratch {
+    pub(super) kernels: KernelBuffers,
+    /// In a feature's order.
+    pub(super) ranks: Vec<u32>,
+    /// By number of rows on the left.
+    pub(super) gains: Vec<i64>,
+    /// The same in single precision, feature after feature, for small nodes with weights.
+    pub(super) floats: Vec<f32>,
+    /// Of each feature.
+    pub(super) highest: Vec<i64>,
+    /// Of a feature: the cuts that are swept.
+    ranges: Vec<CutRange>,
+}
+
+/// What the kernels work in.
+#[derive(Default)]
+pub(super) struct KernelBuffers {
+    bitmap: Bitmap,
+    weighted: WeightedBitmap,
+}
+
+impl<T: RankedSample> Quantile<T> {
+    /// Offers the cuts of a feature that could win.
+    pub(super) fn sweep_ranks<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
+        &self,
+        node: &QuantileNode,
+        table: &RankTable,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &mut QuantileScratch,
+    ) {
+        // All at once: in large nodes each is a cache miss, and many of them can be under way.
+        scratch.ranks.resize(node.rows, 0);
+        ranks.fill(0, &mut scratch.ranks);
+        let mut ranges = std::mem::take(&mut scratch.ranges);
+        if T::WEIGHTED && table.is_screened {
+            ranges.clear();
+            self.screen(table, ranks, cuts, contest, scratch, &mut ranges);
+        } else {
+            Self::order(table, ranks, cuts).all(node.rows, FAR_APART, &mut ranges);
+        }
+        let highest = self.write_gains(table, &ranges, scratch);
+        if highest >= table.units(contest.bar()) {
+            raise_to_highest(table, &ranges, cuts, contest, scratch, highest);
+            Self::offer(node, table, &ranges, cuts, contest, scratch);
+        }
+        scratch.ranges = ranges;
+    }
+
+    /// Finds the ranges of cuts that could win: bounds cost little beside gains. The range with the
+    /// largest bound is swept first and raises the bar.
+    fn screen<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool>(
+        &self,
+        table: &RankTable,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut impl Contest,
+        scratch: &mut QuantileScratch,
+        ranges: &mut Vec<CutRange>,
+    ) {
+        let order = Self::order(table, ranks, cuts);
+        table.screen.ranges_that_could_gain(contest.bar() - table.unit, &order, ranges);
+        let Some(&favourite) = ranges.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
+        // Passing the rows before it costs time, too.
+        if cuts.min_weight > 0.0 || 4 * CutRange::cuts(ranges) < favourite.last {
+            return;
+        }
+        self.write_gains(table, &[favourite], scratch);
+        let allowed = (favourite.first..=favourite.last).filter(|&n_left| cuts.allow(n_left));
+        if let Some(gain) = allowed.map(|n_left| scratch.gains[n_left]).max() {
+            contest.raise(gain.max(0) as f64 * table.unit);
+            ranges.retain(|range| range.bound >= contest.bar() - table.unit);
+        }
+    }
+
+    /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the highest.
+    pub(super) fn write_gains(&self, table: &RankTable, ranges: &[CutRange], scratch: &mut QuantileScratch) -> i64 {
+        let QuantileScratch { kernels, ranks, gains, .. } = scratch;
+        gains.resize(gains.len().max(table.sorted.len()), 0);
+        let rank = |place: usize| ranks[place] as usize;
+        self.each_gain(table, rank, ranges, kernels, |n_left, gain| gains[n_left] = gain);
+        let highest =
+            |&CutRange { first, last, .. }: &CutRange| gains[first..=last].iter().fold(i64::MIN, |a, &b| a.max(b));
+        ranges.iter().map(highest).fold(i64::MIN, i64::max)
+    }
+
+    /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for others.
+    /// Gains are in the table's units.
+    #[inline(always)]
+    pub(super) fn each_gain(
+        &self,
+        table: &RankTable,
+        rank: impl Fn(usize) -> usize,
+        ranges: &[CutRange],
+        kernels: &mut KernelBuffers,
+        mut visit: impl FnMut(usize, i64),
+    ) {
+        let RankTable { sorted, weights, weighted, unit, .. } = table;
+        let last = ranges.last().map_or(0, |range| range.last);
+        match self.method {
+            MedianMethod::TwoHeaps => {
+                let weight = |rank: usize| GridWeights::<T>::new(weights).units(rank);
+                // The heaps' gains are in units of 1 / denominator of the level; the other kernels' gains are
+                // a power of two of them.
+                let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
+                heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
+                    if n_left <= last {
+                        visit(n_left, (gain >> shift) as i64);
+                    }
+                });
+            }
+            MedianMethod::RankBitmap if T::WEIGHTED => weighted.sweep(rank, ranges, &mut kernels.weighted, visit),
+            MedianMethod::RankBitmap if CutRange::cuts(ranges) * FAR_APART < last => {
+                let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
+                pinball_sweep::sweep_some(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
+            }
+            MedianMethod::RankBitmap if self.level == Level::HALF => {
+                median_sweep::sweep(sorted, rank, last, &mut kernels.bitmap, visit);
+            }
+            MedianMethod::RankBitmap => {
+                pinball_sweep::sweep(self.level, sorted, rank, last, &mut kernels.bitmap, visit);
+            }
+        }
+    }
+
+    /// Offers the cuts whose gains reach the bar.
+    fn offer<F: Fn(usize, usize) -> bool, O: Contest>(
+        node: &QuantileNode,
+        table: &RankTable,
+        ranges: &[CutRange],
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &QuantileScratch,
+    ) {
+        let counts_rows_alone = cuts.min_weight == 0.0;
+        let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
+        let mut least = table.units(contest.bar());
+        let (mut left, mut seen) = (0, 0);
+        for n_left in n_lefts(ranges) {
+            if !counts_rows_alone {
+                let ranks = scratch.ranks[seen..n_left].iter();
+                left += ranks.map(|&rank| GridWeights::<T>::new(&table.weights).units(rank as usize)).sum::<i64>();
+                seen = n_left;
+            }
+            let gain = scratch.gains[n_left];
+            if gain >= least
+                && cuts.allow(n_left)
+                && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
+            {
+                contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(n_left));
+                least = table.units(contest.bar());
+            }
+        }
+    }
+
+    /// An order of the node's rows as its screen sees it.
+    #[inline(always)]
+    pub(super) fn order<'a, F: Fn(usize, usize) -> bool, P: ContributionsOf<Self>>(
+        table: &'a RankTable,
+        ranks: &'a P,
+        cuts: &'a Cuts<F>,
+    ) -> ScreenedOrder<&'a F, impl Fn(usize) -> u32 + 'a, GridWeights<'a, T>> {
+        ScreenedOrder {
+            cuts: (cuts.first, cuts.last),
+            same: &cuts.same,
+            tag: |place| ranks.tag(place),
+            weights: GridWeights::new(&table.weights),
+        }
+    }
+}
+
+impl RankTable {
+    /// The kernel's gain that reaches this bar.
+    fn units(&self, bar: f64) -> i64 {
+        (bar / self.unit).floor() as i64
+    }
+}
+
+/// Raises the bar to the highest gain, if its cut is allowed: all other cuts are then measured by it.
+fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
+    table: &RankTable,
+    ranges: &[CutRange],
+    cuts: &Cuts<F>,
+    contest: &mut O,
+    scratch: &QuantileScratch,
+    highest: i64,
+) {
+    let best = n_lefts(ranges).find(|&n_left| scratch.gains[n_left] == highest);
+    if cuts.min_weight == 0.0 && best.is_some_and(|n_left| cuts.allow(n_left)) {
+        contest.raise(highest.max(0) as f64 * table.unit);
+    }
+}
+
+/// All cuts of these ranges, by their number of rows on the left.
+fn n_lefts(ranges: &[CutRange]) -> impl Iterator<Item = usize> + '_ {
+    ranges.iter().flat_map(|range| range.first..=range.last)
+}

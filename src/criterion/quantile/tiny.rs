@@ -1,0 +1,165 @@
+//! HOT: absolute errors of the smallest nodes.
+//!
+//! Rows are numbered in the order of their targets, so the rows of a node in that order are its numbers in ascending order, and the gaps
+//! between all targets serve every node.
+
+use super::gaps::Gaps;
+use super::rank_bitmap::Bitmap;
+use super::{Quantile, median_sweep};
+use crate::columns::local::{MAX_TINY_ROWS as MAX_ROWS, TinyOrder};
+use crate::criterion::{FineGrid, Grid, TinyKernel, TinyNode, TinySummary};
+use crate::median::{Center, Level};
+use crate::params::MedianMethod;
+use crate::split::near;
+
+/// More than any loss.
+const NO_CUT: i32 = i32::MAX / 2;
+
+/// What the kernel's gains are of the loss that ties are told by.
+const UNIT: f64 = 0.5;
+
+/// Of the node that was described last.
+pub(crate) struct TinyDeviations {
+    min_rows_leaf: usize,
+    /// The unit that all targets of the fit are multiples of, if there is one.
+    multiples: Option<Grid>,
+    /// By the number of rows and `k − 1`: 0, or [`NO_CUT`] where that is none.
+    forbidden: Box<[[i32; MAX_ROWS]; MAX_ROWS + 1]>,
+    gaps: Gaps,
+    /// Rows in ascending order, and their targets.
+    rows: TinyOrder,
+    sorted: [f64; MAX_ROWS],
+    /// By feature: what is left of the loss by cut, and the least of that.
+    losses: Vec<[i32; MAX_ROWS]>,
+    least: Vec<i32>,
+    bitmap: Bitmap,
+}
+
+impl TinyKernel<Quantile<f64>> for TinyDeviations {
+    /// For medians alone. The heaps grow every node by themselves.
+    fn new(criterion: &Quantile<f64>, min_rows_leaf: usize) -> Option<Self> {
+        if criterion.level != Level::HALF || criterion.method == MedianMethod::TwoHeaps {
+            return None;
+        }
+        let mut forbidden = Box::new([[NO_CUT; MAX_ROWS]; MAX_ROWS + 1]);
+        for len in 2 * min_rows_leaf..=MAX_ROWS {
+            forbidden[len][min_rows_leaf - 1..len - min_rows_leaf].fill(0);
+        }
+        Some(Self {
+            min_rows_leaf,
+            multiples: criterion.multiples,
+            forbidden,
+            gaps: Gaps::default(),
+            rows: [0; MAX_ROWS],
+            sorted: [0.0; MAX_ROWS],
+            losses: Vec::new(),
+            least: Vec::new(),
+            bitmap: Bitmap::default(),
+        })
+    }
+
+    #[inline(always)]
+    fn target(&self, criterion: &Quantile<f64>, global_rank: u32) -> f64 {
+        criterion.targets[global_rank as usize]
+    }
+
+    fn take_in(&mut self, targets: &[f64]) {
+        self.gaps = Gaps::new(targets);
+    }
+
+    fn describe_pair(&self, y: f64, z: f64) -> TinySummary {
+        summary(&[y.min(z), y.max(z)])
+    }
+
+    #[inline(always)]
+    fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_ROWS]) -> TinySummary {
+        let mut left = rows.iter().fold(0u32, |all, row| all | 1 << (row % MAX_ROWS as u8));
+        for (row, target) in self.rows.iter_mut().zip(&mut self.sorted).take(rows.len()) {
+            *row = left.trailing_zeros() as u8 % MAX_ROWS as u8;
+            *target = targets[*row as usize];
+            left &= left.wrapping_sub(1);
+        }
+        summary(&self.sorted[..rows.len()])
+    }
+
+    #[inline(always)]
+    fn search<const N: usize, F: Fn(usize, usize) -> bool>(
+        &mut self,
+        node: &TinyNode<'_, F>,
+    ) -> Option<(usize, usize)> {
+        let len = node.rows.len();
+        let Some(counts) = self.gaps.node(&self.rows[..len], self.sorted[len - 1] - self.sorted[0]) else {
+            return self.search_close_call(node);
+        };
+        let forbidden = &self.forbidden[len];
+        self.losses.resize(node.orders.len(), [0; MAX_ROWS]);
+        self.least.resize(node.orders.len(), 0);
+        let mut top = NO_CUT;
+        for ((order, to), least) in node.orders.iter().zip(&mut self.losses).zip(&mut self.least) {
+            let losses = counts.losses::<N>(order);
+            // In lanes, so that the compiler can use vectors.
+            let mut lanes = [NO_CUT; 4];
+            for place in 0..N {
+                let (loss, lane) = (losses[place] + forbidden[place], &mut lanes[place % 4]);
+                to[place] = loss;
+                *lane = if loss < *lane { loss } else { *lane };
+            }
+            *least = lanes[0].min(lanes[1]).min(lanes[2].min(lanes[3]));
+            top = top.min(*least);
+        }
+        let bar = top + counts.slack();
+        let near_cuts = |feature: usize, _: &TinyOrder| {
+            if self.least[feature] > bar {
+                return 0;
+            }
+            let losses = &self.losses[feature];
+            (0..N).fold(0u32, |cuts, place| cuts | u32::from(losses[place] <= bar) << place)
+        };
+        if top < NO_CUT
+            && let Some(winner) = node.first_of_twins(near_cuts)
+        {
+            return Some(winner);
+        }
+        self.search_close_call(node)
+    }
+
+    fn write_summary(&self, criterion: &Quantile<f64>, _: usize, summary: TinySummary, values: &mut Vec<f64>) -> f64 {
+        values.push(summary.value);
+        summary.loss * criterion.factor() / 2.0
+    }
+}
+
+impl TinyDeviations {
+    /// All cuts, by the kernel for larger nodes; of those that tie with the best, the first one.
+    #[cold]
+    fn search_close_call<F: Fn(usize, usize) -> bool>(&mut self, node: &TinyNode<'_, F>) -> Option<(usize, usize)> {
+        let len = node.rows.len();
+        let (lowest, range) = (self.sorted[0], self.sorted[len - 1] - self.sorted[0]);
+        let grid = FineGrid::new(self.multiples, range, range * len as f64);
+        let sorted = self.sorted.map(|target| grid.put(target - lowest));
+        let mut ranks = [0; MAX_ROWS];
+        (0..).zip(&self.rows[..len]).for_each(|(rank, &row)| ranks[row as usize] = rank);
+        let allowed = self.min_rows_leaf..=len - self.min_rows_leaf;
+        let mut cuts = Vec::new();
+        for (feature, order) in node.orders.iter().enumerate() {
+            let rank = |place: usize| ranks[order[place] as usize];
+            median_sweep::sweep(&sorted[..len], rank, *allowed.end(), &mut self.bitmap, |n_left, gain| {
+                if allowed.contains(&n_left) && (node.differ)(feature, n_left) {
+                    cuts.push((gain as f64 * UNIT, (feature, n_left)));
+                }
+            });
+        }
+        let top = cuts.iter().map(|cut| cut.0).reduce(f64::max)?;
+        // Each target was rounded to a unit of the grid.
+        let bar = near(top, len as f64);
+        cuts.iter().find(|cut| cut.0 >= bar).map(|cut| cut.1)
+    }
+}
+
+/// Of targets in ascending order.
+#[inline(always)]
+fn summary(sorted: &[f64]) -> TinySummary {
+    let center = Center::of_values(Level::HALF, sorted);
+    let is_pure = sorted[0] == sorted[sorted.len() - 1];
+    TinySummary { value: center.value, loss: center.absolute_error() / sorted.len() as f64, is_pure }
+}

@@ -1,0 +1,91 @@
+//! The rows that take part in a fit, and their weights.
+
+use super::{check_finite, power_of_two};
+use crate::error::{Error, Result};
+
+/// The rows that take part in a fit and their total weight. Rows of weight zero don't.
+pub(crate) struct Rows {
+    /// Ascending ids; `None` means all rows.
+    kept: Option<Vec<u32>>,
+    len: usize,
+    /// In `weight_unit`s.
+    pub total_weight: f64,
+    /// A power of two near the heaviest weight: the fit sees weights of ordinary size, whatever the user's are.
+    pub weight_unit: f64,
+}
+
+impl Rows {
+    /// Checks the weights: as many as rows, finite, none negative, not all zero.
+    pub fn new(n_rows: usize, weights: Option<&[f64]>) -> Result<Self> {
+        let Some(weights) = weights else {
+            return Ok(Self { kept: None, len: n_rows, total_weight: n_rows as f64, weight_unit: 1.0 });
+        };
+        if weights.len() != n_rows {
+            let problem = format!("has {} entries, but X has {n_rows} rows", weights.len());
+            return Err(Error::argument("sample_weight", problem));
+        }
+        check_finite("sample_weight", weights)?;
+        if let Some(row) = weights.iter().position(|&w| w < 0.0) {
+            let problem = format!("must not be negative, got {} in row {row}", weights[row]);
+            return Err(Error::argument("sample_weight", problem));
+        }
+        let sum: f64 = weights.iter().sum();
+        if sum == 0.0 {
+            return Err(Error::argument("sample_weight", "all weights are zero; at least one must be positive"));
+        }
+        if !sum.is_finite() {
+            return Err(Error::argument("sample_weight", "the sum overflows; rescale the weights"));
+        }
+        let weight_unit = power_of_two(weights);
+        // Beside the heaviest row, one that is lighter than this is nothing: shares of it would be 0 of 0.
+        let takes_part = |&row: &u32| weights[row as usize] / weight_unit >= f64::MIN_POSITIVE;
+        let kept: Vec<u32> = (0..n_rows as u32).filter(takes_part).collect();
+        let len = kept.len();
+        let total_weight = weights.iter().map(|weight| weight / weight_unit).sum();
+        Ok(Self { kept: (len < n_rows).then_some(kept), len, total_weight, weight_unit })
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Of one item for each row of X, those of the rows that take part.
+    pub fn pick<T: Copy>(&self, items: Vec<T>) -> Vec<T> {
+        match &self.kept {
+            Some(kept) => kept.iter().map(|&row| items[row as usize]).collect(),
+            None => items,
+        }
+    }
+
+    /// Of all rows of X, which take part.
+    pub fn mask(&self, n_rows: usize) -> Vec<bool> {
+        let mut mask = vec![self.kept.is_none(); n_rows];
+        self.kept.iter().flatten().for_each(|&row| mask[row as usize] = true);
+        mask
+    }
+
+    /// Id of the row at this place among those that take part.
+    #[inline]
+    pub fn id(&self, place: usize) -> u32 {
+        match &self.kept {
+            Some(kept) => kept[place],
+            None => place as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_weight_are_left_out() {
+        let rows = Rows::new(4, Some(&[0.0, 1.0, 0.0, 2.0])).unwrap();
+        assert_eq!((rows.len(), rows.id(0), rows.id(1)), (2, 1, 3));
+        assert_eq!(rows.pick(vec!['a', 'b', 'c', 'd']), ['b', 'd']);
+        assert_eq!(rows.total_weight * rows.weight_unit, 3.0);
+        for bad in [[0.0; 2], [-1.0, 1.0], [f64::NAN, 1.0], [f64::INFINITY, 1.0], [1e308, 1.7e308]] {
+            assert!(Rows::new(2, Some(&bad)).is_err(), "{bad:?}");
+        }
+    }
+}

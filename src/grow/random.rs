@@ -1,0 +1,96 @@
+//! Random choices that follow from where they are made, not from when.
+
+/// What the choices at a node follow from: the seed of the fit and the path to the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seed(u64);
+
+impl Seed {
+    pub fn new(seed: u64) -> Self {
+        Self(mix(seed))
+    }
+
+    /// That of a child: 0 is left, 1 right.
+    pub fn child(self, side: u64) -> Self {
+        Self(mix(self.0 ^ (side + 1)))
+    }
+
+    /// For what is drawn for one feature at the node.
+    pub fn of_feature(self, feature: usize) -> Self {
+        Self(mix(self.0 ^ (feature as u64 + 3)))
+    }
+
+    pub fn stream(self) -> RandomStream {
+        RandomStream(self.0)
+    }
+}
+
+/// A sequence of random numbers (`SplitMix64`).
+pub(super) struct RandomStream(u64);
+
+impl RandomStream {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mix(self.0)
+    }
+
+    /// A number below `n`, each as likely as the others up to n / 2^64.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.next()) * n as u128) >> 64) as usize
+    }
+
+    /// A number from `least` to below `greatest`, which differ; also between infinities.
+    pub fn between(&mut self, least: f64, greatest: f64) -> f64 {
+        let (low, high) = (least.max(f64::MIN), greatest.min(f64::MAX));
+        let share = (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+        let drawn = low * (1.0 - share) + high * share;
+        if drawn < greatest { drawn.max(least) } else { least }
+    }
+}
+
+/// Spreads the bits: the last step of `SplitMix64`.
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn drawn_numbers_are_in_between(seed in any::<u64>(), a in any::<f64>(), b in any::<f64>()) {
+            prop_assume!(a < b);
+            let drawn = Seed::new(seed).stream().between(a, b);
+            prop_assert!(a <= drawn && drawn < b, "{drawn}");
+        }
+    }
+
+    #[test]
+    fn between_infinities() {
+        for (a, b) in [(f64::NEG_INFINITY, f64::INFINITY), (0.0, f64::INFINITY), (f64::NEG_INFINITY, f64::MIN)] {
+            let drawn = Seed::new(1).stream().between(a, b);
+            assert!(a <= drawn && drawn < b, "{drawn}");
+        }
+    }
+
+    #[test]
+    fn each_number_is_as_likely() {
+        let mut stream = Seed::new(7).stream();
+        let mut counts = [0; 5];
+        (0..50_000).for_each(|_| counts[stream.below(5)] += 1);
+        assert!(counts.iter().all(|count| (9_700..10_300).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn paths_and_features_have_seeds_of_their_own() {
+        let root = Seed::new(0);
+        let seeds =
+            [root, root.child(0), root.child(1), root.child(0).child(1), root.child(1).child(0), root.of_feature(0)];
+        for (i, a) in seeds.iter().enumerate() {
+            assert!(seeds[..i].iter().all(|b| a != b), "{i}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A piece of a tree while it grows, and how pieces become a tree.
+
+use std::ops::Range;
+
+use super::Units;
+use crate::criterion::{Criterion, TinyKernel, TinySummary};
+use crate::threads::Team;
+use crate::tree::{Node, Statistics, Test, Tree};
+
+/// Nodes in depth-first order with their statistics. Every node begins as a leaf.
+#[derive(Default)]
+pub(super) struct TreePiece {
+    nodes: Vec<Node>,
+    statistics: Statistics,
+    /// Depth, in the whole tree, of the deepest child of an inner node.
+    depth: u32,
+}
+
+impl TreePiece {
+    /// Appends a leaf and returns its number.
+    pub fn push<C: Criterion>(&mut self, criterion: &C, node: &C::NodeStats) -> usize {
+        criterion.write_value(node, &mut self.statistics.values);
+        self.statistics.impurity.push(criterion.impurity(node));
+        self.statistics.rows.push(criterion.rows(node) as u32);
+        if C::WEIGHTED {
+            self.statistics.weight.get_or_insert_default().push(criterion.weight(node));
+        }
+        self.nodes.push(Node::leaf());
+        self.nodes.len() - 1
+    }
+
+    /// Appends a leaf of a tiny node and returns its number.
+    pub fn push_tiny<C: Criterion>(
+        &mut self,
+        criterion: &C,
+        kernel: &C::TinyKernel,
+        rows: usize,
+        summary: TinySummary,
+    ) -> usize {
+        let impurity = kernel.write_summary(criterion, rows, summary, &mut self.statistics.values);
+        self.statistics.impurity.push(impurity);
+        self.statistics.rows.push(rows as u32);
+        self.nodes.push(Node::leaf());
+        self.nodes.len() - 1
+    }
+
+    /// Turns a leaf at this depth of the tree into an inner node.
+    pub fn split(&mut self, id: usize, depth: u32, test: Test) {
+        self.nodes[id] = Node::inner(test);
+        self.depth = self.depth.max(depth + 1);
+    }
+
+    /// Names the right child of an inner node.
+    pub fn set_right(&mut self, id: usize, right: usize) {
+        let test = self.nodes[id].test().expect("only inner nodes have children");
+        self.nodes[id] = Node::inner(Test { right: right as u32, ..test });
+    }
+
+    /// What a node predicts.
+    pub fn value_mut(&mut self, id: usize, n_values: usize) -> &mut [f64] {
+        &mut self.statistics.values[id * n_values..][..n_values]
+    }
+
+    /// Adds to the places of the sets of categories.
+    pub fn shift_sets(&mut self, shift: u32) {
+        if shift > 0 {
+            self.nodes.iter_mut().for_each(|node| *node = node.with_set_shifted(shift));
+        }
+    }
+
+    /// With room for this many nodes.
+    pub fn with_capacity(nodes: usize, n_values: usize) -> Self {
+        let statistics = Statistics {
+            values: Vec::with_capacity(nodes * n_values),
+            impurity: Vec::with_capacity(nodes),
+            rows: Vec::with_capacity(nodes),
+            weight: None,
+        };
+        Self { nodes: Vec::with_capacity(nodes), statistics, depth: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Completes a piece: statistics in the user's units, no room to spare.
+    pub fn finish(&mut self, units: Units) {
+        self.nodes.shrink_to_fit();
+        let Statistics { values, impurity, rows, weight } = &mut self.statistics;
+        values.shrink_to_fit();
+        impurity.shrink_to_fit();
+        rows.shrink_to_fit();
+        for value in values {
+            *value *= units.target;
+        }
+        for impurity in impurity {
+            *impurity *= units.impurity;
+        }
+        for weight in weight.iter_mut().flatten() {
+            *weight *= units.weight;
+        }
+    }
+
+    /// The tree that this piece is by itself.
+    pub fn into_tree(self, n_features: usize, n_values: usize) -> Tree {
+        Tree::grown(self.nodes, self.statistics, n_features, n_values, self.depth as usize)
+    }
+}
+
+/// Some nodes of a piece that stand side by side in the tree too.
+pub(super) struct PlacedNodes<'a> {
+    pub piece: &'a TreePiece,
+    pub nodes: Range<usize>,
+    /// What is to be added to the numbers of right children.
+    pub shift: usize,
+}
+
+/// One of the arrays of a tree, still empty. Each is filled by a thread by itself.
+enum Array<'a> {
+    Nodes(&'a mut Vec<Node>),
+    Values(&'a mut Vec<f64>),
+    Impurity(&'a mut Vec<f64>),
+    Rows(&'a mut Vec<u32>),
+    Weight(&'a mut Vec<f64>),
+}
+
+impl Array<'_> {
+    fn extend(&mut self, PlacedNodes { piece, nodes, shift }: &PlacedNodes<'_>, n_values: usize) {
+        let Statistics { values, impurity, rows, weight } = &piece.statistics;
+        let range = nodes.clone();
+        match self {
+            Self::Nodes(all) => all.extend(piece.nodes[range].iter().map(|node| node.shifted(*shift as u32))),
+            Self::Values(all) => all.extend_from_slice(&values[range.start * n_values..range.end * n_values]),
+            Self::Impurity(all) => all.extend_from_slice(&impurity[range]),
+            Self::Rows(all) => all.extend_from_slice(&rows[range]),
+            Self::Weight(all) => all.extend_from_slice(weight.as_ref().map_or(&[], |weight| &weight[range])),
+        }
+    }
+}
+
+/// Puts the pieces of a tree together, one after the other.
+pub(super) fn join(placed: &[PlacedNodes<'_>], n_features: usize, n_values: usize, team: &Team) -> Tree {
+    let n = placed.iter().map(|part| part.nodes.len()).sum();
+    let is_weighted = placed[0].piece.statistics.weight.is_some();
+    let mut nodes = Vec::with_capacity(n);
+    let mut statistics = Statistics {
+        values: Vec::with_capacity(n * n_values),
+        impurity: Vec::with_capacity(n),
+        rows: Vec::with_capacity(n),
+        weight: is_weighted.then(|| Vec::with_capacity(n)),
+    };
+    let Statistics { values, impurity, rows, weight } = &mut statistics;
+    // The largest ones first.
+    let mut arrays = vec![Array::Nodes(&mut nodes), Array::Values(values), Array::Impurity(impurity)];
+    arrays.extend(weight.as_mut().map(Array::Weight));
+    arrays.push(Array::Rows(rows));
+    team.each(&mut arrays, &mut vec![(); team.threads()], |(), array| {
+        for part in placed {
+            array.extend(part, n_values);
+        }
+    });
+    drop(arrays);
+    let depth = placed.iter().map(|part| part.piece.depth).max().unwrap_or(0);
+    Tree::grown(nodes, statistics, n_features, n_values, depth as usize)
+}

@@ -1,0 +1,129 @@
+//! Settings as the user gives them. `valid.rs` turns them, with the data, into what the engine accepts.
+
+mod valid;
+
+pub(crate) use self::valid::{Choices, Impurity, Objective, Rules, ValidFit, ValueLoss, check_ccp_alpha};
+
+/// What a split is to minimise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Sum of squared deviations from the mean.
+    SquaredError,
+    /// Sum of absolute deviations from the median.
+    AbsoluteError,
+    /// Pinball loss around the quantile of this level, strictly between 0 and 1.
+    Quantile(f64),
+    /// Half the Poisson deviance from the mean, for targets that are not negative.
+    Poisson,
+    /// Gini impurity of the class distribution.
+    Gini,
+    /// Entropy of the class distribution.
+    Entropy,
+}
+
+/// How the medians and quantiles of both sides are found for every cut. The trees are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MedianMethod {
+    /// One pass over a bitmap of ranks.
+    #[default]
+    RankBitmap,
+    /// Two heaps, once from either end: the textbook's way, several times slower.
+    TwoHeaps,
+}
+
+/// How a feature's threshold is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Splitter {
+    /// The best of all.
+    #[default]
+    Best,
+    /// One at random between the least and the greatest value of the node.
+    Random,
+}
+
+/// How many features are looked at for each split, drawn anew for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MaxFeatures {
+    /// All of them.
+    #[default]
+    All,
+    /// So many, or all if there are fewer.
+    Count(i64),
+    /// This share, rounded down, at least one.
+    Fraction(f64),
+    /// The square root, rounded down.
+    Sqrt,
+    /// The logarithm to the base 2, rounded down, at least one.
+    Log2,
+}
+
+/// A number of rows, given as such or as a fraction of all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// So many rows.
+    Rows(i64),
+    /// This share of the rows of the whole data set, rounded up.
+    Fraction(f64),
+}
+
+/// Settings of a fit as the user gives them, with scikit-learn's names, defaults and meaning.
+///
+/// ```
+/// use splitwood::{Params, Size};
+///
+/// let params = Params { max_depth: Some(6), min_samples_leaf: Size::Rows(5), ..Params::default() };
+/// assert_eq!(params.min_samples_split, Size::Rows(2));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Deepest level of a leaf; the root is at depth 0. `None`: no limit.
+    pub max_depth: Option<i64>,
+    /// Smallest node that may be split.
+    pub min_samples_split: Size,
+    /// Smallest number of rows on either side of a split.
+    pub min_samples_leaf: Size,
+    /// Smallest share of the total weight on either side of a split.
+    pub min_weight_fraction_leaf: f64,
+    /// Smallest decrease of the weighted impurity that justifies a split.
+    pub min_impurity_decrease: f64,
+    /// Most leaves of the tree: those splits are made that gain most. `None`: no limit.
+    pub max_leaf_nodes: Option<i64>,
+    /// How many features are looked at for each split. If the drawn ones are all constant, more are drawn until one is not.
+    pub max_features: MaxFeatures,
+    /// How thresholds are chosen.
+    pub splitter: Splitter,
+    /// What random choices follow from. They are the same for every number of threads.
+    pub seed: u64,
+    /// For each feature, how predictions must change with it: 1 never down, −1 never up, 0 freely. `None`: all freely.
+    pub monotonic_cst: Option<Vec<i8>>,
+    /// For each feature its number of categories, or 0 if it is a number. Cells of a feature with categories are their codes 0, 1, …
+    /// `None`: all are numbers.
+    pub categories: Option<Vec<u32>>,
+    /// What a leaf costs: the grown tree is pruned to the one of least loss and cost. 0: it is not pruned.
+    pub ccp_alpha: f64,
+    /// How medians and quantiles are found.
+    pub median_method: MedianMethod,
+    /// Number of threads. `None` and −1: all CPUs this process may use; −2: all but one, and so on.
+    pub n_jobs: Option<i64>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            max_depth: None,
+            min_samples_split: Size::Rows(2),
+            min_samples_leaf: Size::Rows(1),
+            min_weight_fraction_leaf: 0.0,
+            min_impurity_decrease: 0.0,
+            max_leaf_nodes: None,
+            max_features: MaxFeatures::All,
+            splitter: Splitter::Best,
+            seed: 0,
+            monotonic_cst: None,
+            categories: None,
+            ccp_alpha: 0.0,
+            median_method: MedianMethod::RankBitmap,
+            n_jobs: None,
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The one check: raw settings, shape of the data, loss and target in; a valid fit out.
+
+use super::{Loss, MaxFeatures, Params, Size, Splitter};
+use crate::data::{Rows, Target, Values, check_counts};
+use crate::error::{Error, Result};
+use crate::median::{Level, checked_level};
+
+/// A fit whose settings and data were found valid. The engine accepts nothing else.
+pub(crate) struct ValidFit<'a> {
+    pub rows: Rows,
+    pub rules: Rules,
+    /// `None`: every split is the best of all, and any is allowed.
+    pub choices: Option<Choices>,
+    pub max_leaves: usize,
+    pub ccp_alpha: f64,
+    pub objective: Objective<'a>,
+}
+
+/// A loss with the targets that go with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Objective<'a> {
+    /// `n_outputs` numbers per row.
+    Values { y: &'a [f64], n_outputs: usize, loss: ValueLoss },
+    /// `n_outputs` class codes per row.
+    Classes { codes: &'a [u32], n_outputs: usize, n_classes: usize, impurity: Impurity },
+}
+
+/// A loss of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ValueLoss {
+    SquaredError,
+    AbsoluteError,
+    Quantile(Level),
+    Poisson,
+}
+
+/// A loss of classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Impurity {
+    Gini,
+    Entropy,
+}
+
+impl<'a> Objective<'a> {
+    fn new(loss: Loss, target: Target<'a>) -> Result<Self> {
+        let n_outputs = target.n_outputs();
+        match target {
+            Target::Values(y) | Target::ManyValues { values: y, .. } => {
+                let loss = match loss {
+                    Loss::SquaredError => ValueLoss::SquaredError,
+                    Loss::AbsoluteError => ValueLoss::AbsoluteError,
+                    Loss::Quantile(level) => ValueLoss::Quantile(checked_level(level)?),
+                    Loss::Poisson => ValueLoss::Poisson,
+                    Loss::Gini | Loss::Entropy => {
+                        return Err(Error::argument("criterion", "Gini and entropy need classes, not values"));
+                    }
+                };
+                Ok(Self::Values { y, n_outputs, loss })
+            }
+            Target::Classes { codes, n_classes } | Target::ManyClasses { codes, n_classes, .. } => {
+                let impurity = match loss {
+                    Loss::Gini => Impurity::Gini,
+                    Loss::Entropy => Impurity::Entropy,
+                    _ => {
+                        let problem = "losses other than Gini and entropy need values, not classes";
+                        return Err(Error::argument("criterion", problem));
+                    }
+                };
+                Ok(Self::Classes { codes, n_outputs, n_classes, impurity })
+            }
+        }
+    }
+
+    pub fn n_outputs(&self) -> usize {
+        match *self {
+            Self::Values { n_outputs, .. } | Self::Classes { n_outputs, .. } => n_outputs,
+        }
+    }
+
+    /// The Poisson deviance needs targets that are not negative, in every output.
+    fn check_counts(&self, weights: Option<&[f64]>) -> Result<()> {
+        let &Self::Values { y, n_outputs, loss: ValueLoss::Poisson } = self else { return Ok(()) };
+        for output in 0..n_outputs {
+            let y: Vec<f64> = y.iter().skip(output).step_by(n_outputs).copied().collect();
+            check_counts(&y, weights)?;
+        }
+        Ok(())
+    }
+}
+
+impl Choices {
+    /// Refuses constraints and categories that this loss has no rule for.
+    fn check_objective(&self, objective: &Objective<'_>) -> Result<()> {
+        let many_classes = matches!(objective, Objective::Classes { n_classes, .. } if *n_classes > 2);
+        let many_outputs = objective.n_outputs() > 1;
+        let of_order =
+            matches!(objective, Objective::Values { loss: ValueLoss::AbsoluteError | ValueLoss::Quantile(_), .. });
+        if self.monotonic.is_some() && (many_classes || many_outputs) {
+            let problem = "is not supported for more than two classes, nor for several outputs";
+            return Err(Error::argument("monotonic_cst", problem));
+        }
+        let has_categories = self.categories.iter().flatten().any(|&count| count > 0);
+        if has_categories && (many_classes || many_outputs || of_order) {
+            let problem = "the best split of categories is known only for squared error, poisson and two classes, \
+                and for one output; encode the feature as numbers (for example by one-hot columns)";
+            return Err(Error::argument("categorical_features", problem));
+        }
+        Ok(())
+    }
+
+    /// Cells of a feature with categories are codes below their number, or missing.
+    fn check_codes(&self, x: &dyn Values) -> Result<()> {
+        let counts = self.categories.iter().flatten().enumerate().filter(|&(_, &count)| count > 0);
+        for (feature, &count) in counts {
+            let is_code = |code: f64| code.is_nan() || (0.0..f64::from(count)).contains(&code) && code.fract() == 0.0;
+            if let Some(row) = (0..x.n_rows()).find(|&row| !is_code(x.value(row, feature))) {
+                let problem =
+                    format!("feature {feature} has {} in row {row}, not a code below {count}", x.value(row, feature));
+                return Err(Error::argument("categorical_features", problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stopping rules of one fit: checked, and resolved to rows and weights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub max_depth: u32,
+    pub min_rows_split: usize,
+    pub min_rows_leaf: usize,
+    pub min_weight_leaf: f64,
+    /// Smallest gain in units of the loss, summed over rows (not averaged).
+    pub min_gain: f64,
+}
+
+/// What is chosen at a split, and what not every split may do: checked, for a data set of so many features.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// Features that are looked at for each split.
+    pub n_features: usize,
+    pub splitter: Splitter,
+    pub seed: u64,
+    pub monotonic: Option<Vec<i8>>,
+    /// For each feature its number of categories, 0 for numbers.
+    pub categories: Option<Vec<u32>>,
+}
+
+impl Rules {
+    /// The most nodes that a tree of so many rows can have, below a root at this depth.
+    pub fn max_nodes(&self, n_rows: usize, depth: u32) -> usize {
+        let by_rows = 2 * (n_rows / self.min_rows_leaf).max(1) - 1;
+        let levels = self.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
+        by_rows.min((1 << levels) - 1)
+    }
+
+    /// Whether a node with this many rows and this weight is a leaf at this depth, whatever its targets.
+    pub fn is_leaf(&self, rows: usize, weight: f64, depth: u32) -> bool {
+        depth >= self.max_depth || rows < self.min_rows_split || weight < 2.0 * self.min_weight_leaf
+    }
+
+    /// True if a cut needs no more than enough rows on both sides: neither weight nor gain can forbid it.
+    pub fn count_rows_alone(&self) -> bool {
+        self.min_weight_leaf == 0.0 && self.min_gain == 0.0
+    }
+}
+
+impl Params {
+    /// Checks everything that a fit is given, and resolves shares to numbers of rows, weights and features. (`n_jobs`
+    /// alone is checked by `threads.rs`, for fits and predictions alike.)
+    pub(crate) fn check<'a>(
+        &self,
+        x: &dyn Values,
+        target: Target<'a>,
+        weights: Option<&[f64]>,
+        loss: Loss,
+    ) -> Result<ValidFit<'a>> {
+        target.check(x.n_rows())?;
+        let rows = Rows::new(x.n_rows(), weights)?;
+        let rules = self.rules(x.n_rows(), rows.total_weight, weights.is_some())?;
+        let choices = self.choices(x.n_columns())?;
+        let max_leaves = self.max_leaves()?;
+        let objective = Objective::new(loss, target)?;
+        objective.check_counts(weights)?;
+        if let Some(choices) = &choices {
+            choices.check_objective(&objective)?;
+            choices.check_codes(x)?;
+        }
+        Ok(ValidFit { rows, rules, choices, max_leaves, ccp_alpha: self.ccp_alpha, objective })
+    }
+
+    /// Checks the stopping rules for a data set of `n_rows` rows.
+    fn rules(&self, n_rows: usize, total_weight: f64, is_weighted: bool) -> Result<Rules> {
+        let max_depth = match self.max_depth {
+            None => u32::MAX,
+            Some(depth) if depth >= 1 => u32::try_from(depth).unwrap_or(u32::MAX),
+            Some(depth) => {
+                return Err(Error::argument("max_depth", format!("must be at least 1 or None, got {depth}")));
+            }
+        };
+        let min_rows_leaf = self.min_samples_leaf.resolve("min_samples_leaf", 1, n_rows, |f| f < 1.0)?;
+        let min_rows_split = self.min_samples_split.resolve("min_samples_split", 2, n_rows, |f| f <= 1.0)?;
+        let share = self.min_weight_fraction_leaf;
+        if !(0.0..=0.5).contains(&share) {
+            return Err(Error::argument("min_weight_fraction_leaf", format!("must be between 0 and 0.5, got {share}")));
+        }
+        let decrease = self.min_impurity_decrease;
+        if decrease.is_nan() || decrease < 0.0 {
+            return Err(Error::argument("min_impurity_decrease", format!("must be at least 0, got {decrease}")));
+        }
+        check_ccp_alpha(self.ccp_alpha)?;
+        Ok(Rules {
+            max_depth,
+            min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
+            min_rows_leaf,
+            // Sums of weights round: a child that is as heavy as it must be up to rounding is heavy enough.
+            min_weight_leaf: share * total_weight * if is_weighted { 1.0 - 1e-12 } else { 1.0 },
+            // Relative slack: a gain that equals the minimum up to rounding passes.
+            min_gain: decrease * total_weight * (1.0 - 1e-12),
+        })
+    }
+
+    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best of all, and any is allowed.
+    fn choices(&self, n_features: usize) -> Result<Option<Choices>> {
+        let drawn = self.max_features.resolve(n_features)?;
+        check_monotonic(self.monotonic_cst.as_deref(), n_features)?;
+        check_categories(self.categories.as_deref(), self.monotonic_cst.as_deref(), n_features)?;
+        if self.splitter == Splitter::Random && self.categories.iter().flatten().any(|&count| count > 0) {
+            return Err(Error::argument("categorical_features", "no threshold can be drawn; use splitter=\"best\""));
+        }
+        let chooses = drawn < n_features || self.splitter == Splitter::Random;
+        let constrains = self.monotonic_cst.is_some() || self.categories.is_some();
+        let choices = || Choices { n_features: drawn, ..self.all_choices(n_features) };
+        Ok((chooses || constrains).then(choices))
+    }
+
+    /// The choices among all features.
+    pub(crate) fn all_choices(&self, n_features: usize) -> Choices {
+        Choices {
+            n_features,
+            splitter: self.splitter,
+            seed: self.seed,
+            monotonic: self.monotonic_cst.clone(),
+            categories: self.categories.clone(),
+        }
+    }
+
+    /// Checks the number of leaves; `usize::MAX` if there is no limit.
+    fn max_leaves(&self) -> Result<usize> {
+        match self.max_leaf_nodes {
+            None => Ok(usize::MAX),
+            Some(leaves) if leaves >= 2 => Ok(usize::try_from(leaves).unwrap_or(usize::MAX)),
+            Some(leaves) => Err(Error::argument("max_leaf_nodes", format!("must be at least 2 or None, got {leaves}"))),
+        }
+    }
+}
+
+impl MaxFeatures {
+    /// Number of features, at least one and at most all.
+    fn resolve(self, n_features: usize) -> Result<usize> {
+        let n = n_features as f64;
+        let drawn = match self {
+            Self::All => n_features,
+            Self::Count(count) if count >= 1 => usize::try_from(count).unwrap_or(usize::MAX),
+            Self::Count(count) => {
+                return Err(Error::argument("max_features", format!("as an int must be at least 1, got {count}")));
+            }
+            Self::Fraction(share) if share > 0.0 && share <= 1.0 => (share * n) as usize,
+            Self::Fraction(share) => {
+                let problem = format!("as a float must be above 0 and at most 1, got {share:?}");
+                return Err(Error::argument("max_features", problem));
+            }
+            Self::Sqrt => n_features.isqrt(),
+            Self::Log2 => n_features.max(1).ilog2() as usize,
+        };
+        Ok(drawn.clamp(1, n_features.max(1)))
+    }
+}
+
+fn check_monotonic(monotonic: Option<&[i8]>, n_features: usize) -> Result<()> {
+    let Some(signs) = monotonic else { return Ok(()) };
+    let refuse = |problem: String| Err(Error::argument("monotonic_cst", problem));
+    if signs.len() != n_features {
+        return refuse(format!("has {} entries, but X has {n_features} features", signs.len()));
+    }
+    match signs.iter().find(|sign| !(-1..=1).contains(*sign)) {
+        Some(sign) => refuse(format!("must be -1, 0 or 1 for each feature, got {sign}")),
+        None => Ok(()),
+    }
+}
+
+fn check_categories(categories: Option<&[u32]>, monotonic: Option<&[i8]>, n_features: usize) -> Result<()> {
+    let Some(categories) = categories else { return Ok(()) };
+    let refuse = |problem: String| Err(Error::argument("categorical_features", problem));
+    if categories.len() != n_features {
+        return refuse(format!("has {} entries, but X has {n_features} features", categories.len()));
+    }
+    let both = |feature: &usize| categories[*feature] > 0 && monotonic.is_some_and(|signs| signs[*feature] != 0);
+    match (0..n_features).find(both) {
+        Some(feature) => refuse(format!("feature {feature} has categories, which have no order to be monotonic in")),
+        None => Ok(()),
+    }
+}
+
+/// A leaf's price: 0 or more, also infinite.
+pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
+    if ccp_alpha.is_nan() || ccp_alpha < 0.0 {
+        return Err(Error::argument("ccp_alpha", format!("must be at least 0, got {ccp_alpha}")));
+    }
+    Ok(())
+}
+
+impl Size {
+    /// Number of rows, at least `least`; `fits` says which fractions above 0 are allowed.
+    fn resolve(self, name: &'static str, least: usize, n_rows: usize, fits: fn(f64) -> bool) -> Result<usize> {
+        match self {
+            Self::Rows(rows) if rows >= least as i64 => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
+            Self::Rows(rows) => Err(Error::argument(name, format!("as an int must be at least {least}, got {rows}"))),
+            Self::Fraction(share) if share > 0.0 && fits(share) => {
+                Ok(((share * n_rows as f64).ceil() as usize).max(least))
+            }
+            Self::Fraction(share) => {
+                let end = if fits(1.0) { "1 included" } else { "1 excluded" };
+                Err(Error::argument(name, format!("as a float must be between 0 and 1 ({end}), got {share:?}")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_round_up_and_leaves_bound_splits() {
+        let params = Params { min_samples_leaf: Size::Fraction(0.101), ..Params::default() };
+        let rules = params.rules(100, 100.0, false).unwrap();
+        assert_eq!((rules.min_rows_leaf, rules.min_rows_split), (11, 22));
+    }
+
+    #[test]
+    fn a_huge_depth_is_clamped() {
+        let params = Params { max_depth: Some(1 << 40), ..Params::default() };
+        assert_eq!(params.rules(10, 10.0, false).unwrap().max_depth, u32::MAX);
+    }
+
+    #[test]
+    fn each_bad_setting_is_refused_by_name() {
+        let ok = Params::default();
+        let cases = [
+            ("max_depth", Params { max_depth: Some(0), ..ok.clone() }),
+            ("min_samples_leaf", Params { min_samples_leaf: Size::Rows(0), ..ok.clone() }),
+            ("min_samples_leaf", Params { min_samples_leaf: Size::Fraction(1.0), ..ok.clone() }),
+            ("min_samples_split", Params { min_samples_split: Size::Rows(1), ..ok.clone() }),
+            ("min_samples_split", Params { min_samples_split: Size::Fraction(f64::NAN), ..ok.clone() }),
+            ("min_weight_fraction_leaf", Params { min_weight_fraction_leaf: 0.6, ..ok.clone() }),
+            ("min_impurity_decrease", Params { min_impurity_decrease: f64::NAN, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: -0.1, ..ok.clone() }),
+            ("ccp_alpha", Params { ccp_alpha: f64::NAN, ..ok }),
+        ];
+        for (argument, params) in cases {
+            match params.rules(10, 10.0, false) {
+                Err(Error::Argument { name, .. }) => assert_eq!(name, argument),
+                other => panic!("{argument}: {other:?}"),
+            }
+        }
+    }
+}
