@@ -539,7 +539,7 @@ def test_case_25_crafted_trees_are_refused(small):
         b"{}",
         b'{"estimator": "os.system", "parameters": {}}',
         b'{"estimator": "DecisionTreeRegressor", "parameters": {}}',
-        b'{"estimator": "_BaseTree", "parameters": {}}',
+        b'{"estimator": "BaseTree", "parameters": {}}',
         b'{"estimator": ["DecisionTreeClassifier"], "parameters": {}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": []}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": '
