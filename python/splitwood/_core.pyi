@@ -9,6 +9,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ._tree_state import TreeState
+
 __all__ = [
     "RunningMedian",
     "Tree",
@@ -172,22 +174,13 @@ class Tree:
         """Prices of a leaf at which pruning makes smaller trees, and their losses."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
-    def _state(self) -> tuple[Any, ...]: ...
+    def _state(self) -> TreeState:
+        """Get all parts of the tree by name."""
+
     @staticmethod
-    def _from_bytes(bytes: bytes) -> Tree: ...
-    @staticmethod
-    def _from_state(
-        n_features: int,
-        n_values: int,
-        feature: NDArray[np.int64],
-        threshold: NDArray[np.float64],
-        missing_go_to_left: NDArray[np.uint8],
-        children_right: NDArray[np.int64],
-        values: NDArray[np.float64],
-        impurity: NDArray[np.float64],
-        n_node_samples: NDArray[np.int64],
-        weight: NDArray[np.float64] | None,
-        n_outputs: int,
-        categories: tuple[list[int], list[int]] | None,
-    ) -> Tree:
+    def _from_bytes(bytes: bytes) -> Tree:
         """Rebuild a pickled tree; everything is checked first."""
+
+    @staticmethod
+    def _from_state(state: TreeState) -> Tree:
+        """Rebuild a tree from its parts; everything is checked first."""

@@ -27,6 +27,7 @@ from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._float32 import float32_below
 from ._sparse import is_sparse
+from ._tree_state import TreeState
 
 if TYPE_CHECKING:
     import sklearn.tree
@@ -272,18 +273,20 @@ def _from_nodes(tree: Any) -> _core.Tree:
     number[order] = np.arange(len(order))
     right = tree.children_right[order].astype(np.int64)
     return _core.Tree._from_state(
-        tree.n_features,
-        tree.n_outputs * tree.max_n_classes,
-        tree.feature[order].astype(np.int64),
-        _threshold_of_float32(tree.threshold[order]),
-        tree.missing_go_to_left[order].astype(np.uint8),
-        np.where(right >= 0, number[right], right),
-        tree.value[order].ravel(),
-        tree.impurity[order],
-        tree.n_node_samples[order].astype(np.int64),
-        tree.weighted_n_node_samples[order],
-        tree.n_outputs,
-        None,
+        TreeState(
+            n_features=tree.n_features,
+            n_outputs=tree.n_outputs,
+            n_values=tree.n_outputs * tree.max_n_classes,
+            feature=tree.feature[order].astype(np.int64),
+            threshold=_threshold_of_float32(tree.threshold[order]),
+            missing_go_to_left=tree.missing_go_to_left[order].astype(np.uint8),
+            children_right=np.where(right >= 0, number[right], right),
+            value=tree.value[order].ravel(),
+            impurity=tree.impurity[order],
+            n_node_samples=tree.n_node_samples[order].astype(np.int64),
+            weighted_n_node_samples=tree.weighted_n_node_samples[order],
+            categories=None,
+        )
     )
 
 
