@@ -13,7 +13,7 @@ class CategoryState(TypedDict):
 
     # Per feature, its number of categories; 0 for numeric features.
     counts: list[int]
-    # Bitmaps of 64 categories per word, one after another. A node refers to the first word of its set.
+    # The bitmaps of all sets, 64 categories per word. A node refers to the first word of its set.
     sets: list[int]
 
 
@@ -29,7 +29,8 @@ class TreeState(TypedDict):
     n_values: int
     # -2 for leaves.
     feature: NDArray[np.int64]
-    # -2 for leaves. A NaN stands for a set of categories; its lower half is the set's place in `sets`.
+    # -2 for leaves. A NaN stands for a set of categories; its lower half is the index of the set's
+    # first word in `sets`.
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
     # -1 for leaves.
