@@ -1,4 +1,4 @@
-"""Checks of the arguments of functions on fitted trees; errors name the argument and the problem."""
+"""Checks of the arguments of functions on fitted trees; errors name argument and problem."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def check_tree(decision_tree: object, purpose: str) -> Estimator:
     """Check that an argument is a fitted estimator of splitwood."""
     if not isinstance(decision_tree, Estimator):
         raise TypeError(
-            f"decision_tree: {purpose} needs a tree of splitwood, "
-            f"got {type(decision_tree).__name__}; splitwood.from_sklearn converts a tree of scikit-learn"
+            f"decision_tree: {purpose} needs a tree of splitwood, got "
+            f"{type(decision_tree).__name__}; splitwood.from_sklearn converts trees of scikit-learn"
         )
     check_is_fitted(decision_tree)
     return decision_tree

@@ -29,7 +29,7 @@ def _to_list(labels: NDArray[Any]) -> list[Any]:
 
 
 def to_arrays(lists: Any, counts: list[int]) -> Labels:
-    """Convert lists of labels to arrays, and check them against the tree's numbers of categories."""
+    """Convert lists of labels to arrays; the numbers of labels must be those of the tree."""
     if not isinstance(lists, list) or len(lists) != len(counts):
         raise ValueError("model: categories must have a list of labels, or none, for each feature")
     return [_to_array(labels, count) for labels, count in zip(lists, counts, strict=True)]

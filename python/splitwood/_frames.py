@@ -1,9 +1,9 @@
 """pandas, polars and pyarrow tables → arrays, column by column.
 
 None of the three libraries is imported: a table is recognised by the name of its class. The columns
-are read one by one into an array of float32 if that holds all of them exactly, otherwise of float64.
-Missing entries become NaN. The error for a column without numbers gives its name and a remedy.
-Labels of categories are collected here, and get their codes in `_categories.py`.
+are read one by one into an array of float32 if that holds all of them exactly, otherwise of
+float64. Missing entries become NaN. The error for a column without numbers gives its name and a
+remedy. Labels of categories are collected here, and get their codes in `_categories.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 _NUMBERS = "biuf"
 
 
-# The index of each row's label in a list, -1 if it is missing, and the list. Labels in the list need
-# not occur.
+# The index of each row's label in a list, -1 if it is missing, and the list. Some labels in the
+# list may not occur in any row.
 Labelled = tuple[NDArray[np.intp], list[Any]]
 
 

@@ -249,7 +249,7 @@ class _Scene:
         return first, second, height.reshape(first.shape)
 
     def _grid_of_data(self) -> tuple[NDArray[Any], ...] | None:
-        """The data as a surface, if there is one row for each point of a grid."""
+        """Get the data as a surface; None unless there is one row per point of a grid."""
         sides = [np.unique(side) for side in self.X.T]
         if len(sides[0]) * len(sides[1]) != len(self.y) or np.isnan(self.X).any():
             return None

@@ -96,7 +96,7 @@ class RegressionModel(Model):
 
 
 class ClassificationModel(Model):
-    """A `Model` that predicts the class labels in ``classes_``, of which there are ``n_classes_``."""
+    """A `Model` that predicts class labels: those in ``classes_``, ``n_classes_`` in number."""
 
     # A list of arrays and an array of int if there are several outputs.
     classes_: Any

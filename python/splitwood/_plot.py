@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-# A tree of more nodes than the first number is illegible; at most the second number are drawn of it.
+# A tree with more nodes than the first number is illegible; at most the second number are drawn.
 _WHOLE, _IN_PART = 127, 63
 # Sizes of a new figure in inches: per character, per line, and the minimum.
 _CHARACTER_INCHES, _LINE_INCHES = 0.085, 0.165

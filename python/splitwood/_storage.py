@@ -59,7 +59,7 @@ class Stored:
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
-        """Collect the parts of a fitted estimator; one of a subclass is stored as its base class."""
+        """Collect the parts of a fitted estimator; a subclass is stored as its base class."""
         kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
         categories = getattr(estimator, "categories_", None)
@@ -316,8 +316,9 @@ def _undict(data: dict[str, Any]) -> Stored:
         case {"format": "splitwood", "version": [int(major), int(minor)]}:
             if major != FORMAT_VERSION[0]:
                 raise ValueError(
-                    f"model: it is written in format {major}.{minor}, and this version of splitwood "
-                    f"reads {FORMAT_VERSION[0]}.x; use the version that wrote it, or a newer one"
+                    f"model: it is written in format {major}.{minor}, and this version of "
+                    f"splitwood reads {FORMAT_VERSION[0]}.x; use the version that wrote it, "
+                    "or a newer one"
                 )
         case _:
             raise ValueError(
