@@ -1,4 +1,4 @@
-"""Labels of categories ↔ codes.
+"""Labels of categories ⇄ codes.
 
 The core works with codes 0, 1, …. At the fit, the labels that occur in a column get their codes in
 ascending order, so that the order of the rows does not matter. Labels that do not occur at the fit
@@ -130,7 +130,7 @@ def encode(columns: list[Column], codes: Codes) -> list[Column]:
 
 def _encode(column: Column, codes: dict[Any, int]) -> Column:
     places, labels = _factorize(column)
-    # The place -1 of missing labels is the last entry.
+    # Missing labels have index -1, which is the last entry.
     found = np.array([*(codes.get(label, np.nan) for label in labels), np.nan])
     dtype = np.dtype(np.float32 if len(codes) <= _MAX_FLOAT32 else np.float64)
     return column._replace(dtype=dtype, label="codes", read=lambda _: found[places])

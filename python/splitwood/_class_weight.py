@@ -58,7 +58,8 @@ def _of_classes(
             raise ValueError(
                 f"class_weight: must be finite and not negative, got {weight!r} for {label!r}"
             )
-    # scikit-learn looks up the labels, and names the labels that are not among the classes.
+    # scikit-learn looks up the labels. If the dict has labels that are not classes, the error names
+    # the classes that the dict lacks.
     weights: NDArray[np.float64] = compute_class_weight(class_weight, classes=classes, y=classes)
     if not weights.any():
         raise ValueError("class_weight: every class of y weighs 0; at least one must be positive")

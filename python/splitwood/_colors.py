@@ -16,9 +16,9 @@ _FIRST_HUE, _SATURATION, _BRIGHTNESS = 25.0 / 360.0, 0.75, 0.9
 
 
 class NodeColors:
-    """Colours that are deeper the larger the share of a node's main class is, or its value.
+    """Colours of nodes: the deeper, the larger the share of the main class or the value.
 
-    With several outputs, they are deeper the lower the impurity is.
+    With several outputs, a colour is the deeper, the lower the impurity of the node.
     """
 
     def __init__(self, tree: _core.Tree) -> None:

@@ -9,7 +9,7 @@ from . import _core
 def running_median(
     y: ArrayLike, sample_weight: ArrayLike | None = None, quantile: float = 0.5
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Median of every prefix of a sequence, and the absolute error around it.
+    """Compute the median of every prefix of a sequence, and the absolute error around it.
 
     The median is a value with at most half of the weight strictly below it and at most half
     strictly above it. If all values between two neighbours are medians, it is their midpoint.

@@ -56,7 +56,9 @@ def plot_tree(
     fontsize: int | None = None,
     show_missing: bool | None = None,
 ) -> list[Annotation]:
-    """Draw a tree. Needs matplotlib: ``pip install 'splitwood[plot]'``.
+    """Draw a tree.
+
+    Needs matplotlib: ``pip install 'splitwood[plot]'``.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ def _fit_font(
     levels: int,
     fontsize: int | None,
 ) -> None:
-    """Set the largest font that leaves gaps between boxes; ``shares`` of the width are theirs."""
+    """Set the largest font that leaves gaps between boxes, given each box's share of the width."""
     size = fontsize
     if size is None:
         # A constrained layout moves the axes, so it must run before the axes are measured.

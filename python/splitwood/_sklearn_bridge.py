@@ -165,7 +165,8 @@ def _lost_thresholds(tree: _core.Tree) -> int:
     order = np.lexsort((threshold, feature))
     feature, threshold = feature[order], threshold[order]
     rounded = float32_below(threshold)
-    # There is such a node only if two thresholds of a feature have no float32 in between.
+    # There is such a node only if two thresholds of a feature have no float32 in between, or if a
+    # threshold is beyond the range of float32.
     close = (feature[1:] == feature[:-1]) & (rounded[1:] == rounded[:-1])
     if not np.any(close & (threshold[1:] > threshold[:-1])) and np.isfinite(rounded).all():
         return 0
