@@ -47,7 +47,8 @@ __all__ = [
     "running_median",
 ]
 
-# What needs scikit-learn is imported when it is asked for: to load a model and to predict, numpy is enough.
+# Modules that need scikit-learn are imported when one of these names is first used: to load a model
+# and to predict, numpy is enough.
 _LAZY = {
     "DecisionTreeClassifier": "_estimators",
     "DecisionTreeRegressor": "_estimators",
@@ -60,6 +61,15 @@ _LAZY = {
     "plot_growth": "_growth",
     "plot_tree": "_plot",
 }
+_PACKAGE_NAMES = (
+    "__doc__",
+    "__file__",
+    "__loader__",
+    "__name__",
+    "__package__",
+    "__path__",
+    "__spec__",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -73,4 +83,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(globals().keys() | _LAZY.keys())
+    """List the public names, and those that the import system gives to every package."""
+    return sorted([*__all__, *_PACKAGE_NAMES])

@@ -1,6 +1,6 @@
-"""``python -m splitwood``: what is installed here, and whether it works.
+"""Report what is installed here, and whether it works: ``python -m splitwood``.
 
-The exit code is 0 if every check passed and 1 if not.
+The exit code is 0 if every check passes, and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m splitwood", description=__doc__)
     parser.parse_args(arguments)
     print(f"splitwood {_core.__version__}")
-    for name, what in facts():
-        print(f"  {name:16} {what}")
+    for name, fact in facts():
+        print(f"  {name:16} {fact}")
     return check()
 
 
 def facts() -> Iterator[tuple[str, str]]:
-    """What a report of a problem should say of the machine and the installation."""
+    """List what a bug report should say about the machine and the installation."""
     yield "system", platform.platform()
     machine = platform.machine() or "unknown"
     yield (
         "instruction set",
-        f"{machine}; compiled for all CPUs of the kind, nothing is chosen at run time",
+        f"{machine}; compiled for every CPU of this kind, without dispatch at run time",
     )
     yield "threads", _threads()
     yield "Python", f"{platform.python_version()}, {platform.python_implementation()}"
@@ -50,19 +50,19 @@ def _threads() -> str:
 
 def _sklearn() -> str:
     if not _self_check.has_sklearn():
-        return "not installed: models can be loaded and asked, but no trees grown"
+        return "not installed: models can be loaded and predict, but no trees can be fitted"
     return str(import_module("sklearn").__version__)
 
 
 def check() -> int:
-    """Run every check, say how each went, and give the exit code."""
+    """Run every check, print its result, and return the exit code."""
     print("self-check")
     failed = 0
     for name, run in _self_check.checks():
         try:
             run()
             verdict = "passed"
-        # Whatever goes wrong is the answer to the question.
+        # Any exception means that the installation does not work.
         except Exception as error:
             failed += 1
             verdict = (
@@ -70,9 +70,9 @@ def check() -> int:
             )
         print(f"  {name:38} {verdict}", flush=True)
     if failed:
-        print(f"self-check: FAILED in {failed} of the checks above")
+        print(f"self-check: FAILED ({failed} of the checks above)")
         return 1
-    extent = "" if _self_check.has_sklearn() else " (what works without scikit-learn)"
+    extent = "" if _self_check.has_sklearn() else " (without scikit-learn, fits are not checked)"
     print(f"self-check: passed{extent}")
     return 0
 

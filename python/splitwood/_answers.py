@@ -1,7 +1,7 @@
-"""What a tree says → what estimators and models answer.
+"""Values of leaves → predictions of estimators and models.
 
-Of several outputs, ``classes`` is a list of arrays and ``n_classes`` an array; of one they are an array
-and a number.
+For several outputs, ``classes`` is a list of arrays and ``n_classes`` an array; for one output,
+they are an array and a number.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ from numpy.typing import NDArray
 
 from . import _core
 
-# Class codes become labels in parts, so that their memory does not grow with the rows: 256 kB.
-_CODES_AT_A_TIME = 1 << 15
+# Class codes are converted to labels in chunks of 256 kB, so that the memory does not grow with the
+# number of rows.
+_CODES_PER_CHUNK = 1 << 15
 
 
 def numbers(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Predicted numbers from those in the rows' leaves: a vector, or a column for each of several outputs."""
+    """Get a vector of predictions or, for several outputs, a matrix with one column per output."""
     return values[:, 0] if values.shape[1] == 1 else values
 
 
 def labels(
     tree: _core.Tree, classes: NDArray[Any], rows: NDArray[Any], n_jobs: int | None
 ) -> NDArray[Any]:
-    """The label with the largest share of each row's leaf, the first of equal ones; of one output."""
+    """Get the label with the largest share in each row's leaf, for one output.
+
+    If shares are equal, the first label wins.
+    """
     answers: NDArray[Any] = np.empty(len(rows), classes.dtype)
-    for start in range(0, len(rows), _CODES_AT_A_TIME):
-        part = slice(start, start + _CODES_AT_A_TIME)
-        # mode="raise" would copy `out`.
+    for start in range(0, len(rows), _CODES_PER_CHUNK):
+        part = slice(start, start + _CODES_PER_CHUNK)
+        # With mode="raise", numpy would copy `out`.
         classes.take(tree.predict_class(rows[part], n_jobs), out=answers[part], mode="clip")
     return answers
 
 
 def likeliest(classes: Any, proba: Any) -> NDArray[Any]:
-    """The labels with the largest shares, the first of equal ones."""
+    """Get the labels with the largest shares; if shares are equal, the first label wins."""
     if not isinstance(classes, list):
         answers: NDArray[Any] = classes.take(proba.argmax(axis=1))
         return answers
@@ -44,16 +48,16 @@ def likeliest(classes: Any, proba: Any) -> NDArray[Any]:
 
 
 def shares(values: NDArray[np.float64], n_classes: Any) -> Any:
-    """The classes' shares from the numbers in the rows' leaves."""
+    """Get the shares of the classes from the values of the rows' leaves."""
     if np.ndim(n_classes) == 0:
         return values
-    # As many columns for each output as the one with most classes needs.
+    # Every output has as many columns as the output with the most classes.
     outputs = np.split(values, len(n_classes), axis=1)
     return [output[:, :count] for output, count in zip(outputs, n_classes, strict=True)]
 
 
 def logarithm(proba: Any) -> Any:
-    """The natural logarithm of shares; that of 0 is -inf."""
+    """Get the natural logarithm of shares; that of 0 is -inf. An array is overwritten."""
     with np.errstate(divide="ignore"):
         if isinstance(proba, list):
             return [np.log(shares) for shares in proba]

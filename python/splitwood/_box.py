@@ -1,4 +1,4 @@
-"""What is written in the box of a node, in a graph and in a drawing."""
+"""The text in the box of a node, in a Graphviz graph and in a drawing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ._estimators import DecisionTreeClassifier
 from ._labels import Labels
 from ._outline import Shown
 
-# Shares of so many classes in a line; more lines for more classes.
-_CLASSES_A_LINE = 10
+# Shares of classes per line; more classes take more lines.
+_CLASSES_PER_LINE = 10
 
 
 class BoxText:
-    """The lines in the box of a node, in a graph or a drawing."""
+    """The lines of text of each node."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class BoxText:
         self._weight, self._values = tree.weighted_n_node_samples, tree.value
 
     def lines(self, item: Shown) -> list[str]:
-        """The lines in the box of a node that is not cut off."""
+        """Get the lines of a node whose branch is shown."""
         node, number = item.node, self._labels.number
         named = self._label == "all" or (self._label == "root" and node == 0)
 
@@ -73,18 +73,18 @@ class BoxText:
         ]
 
     def _share_lines(self, node: int, shares: NDArray[np.float64]) -> list[str]:
-        """The shares or weights of the classes of one output."""
+        """Get the shares or the weights of the classes of one output."""
         if not self._proportion:
             shares = shares * self._weight[node]
         if not self._proportion and np.all(shares == np.rint(shares)):
             texts = [str(int(v)) for v in shares]
         else:
             texts = [self._labels.number(v) for v in shares]
-        starts = range(0, len(texts), _CLASSES_A_LINE)
-        lines = [", ".join(texts[start : start + _CLASSES_A_LINE]) for start in starts]
+        starts = range(0, len(texts), _CLASSES_PER_LINE)
+        lines = [", ".join(texts[start : start + _CLASSES_PER_LINE]) for start in starts]
         return ("[" + ",\n".join(lines) + "]").split("\n")
 
 
 def cut_lines(item: Shown) -> list[str]:
-    """The lines in the box of a branch that is cut off."""
+    """Get the lines of a node that stands for a branch that is not shown."""
     return ["(...)", f"{item.size:,} nodes"]

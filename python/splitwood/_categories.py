@@ -1,8 +1,8 @@
-"""Labels of categories ↔ codes.
+"""Labels of categories ⇄ codes.
 
-The core knows categories as codes 0, 1, …. Which label has which code is decided here, at the fit: the
-labels of a column that occur, in ascending order, so that the order of the rows does not matter. Labels that
-were not there at the fit have no code, and are missing values to the core.
+The core works with codes 0, 1, …. At the fit, the labels that occur in a column get their codes in
+ascending order, so that the order of the rows does not matter. Labels that do not occur at the fit
+have no code; the core treats them as missing values.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._frames import Column
 
-# Which features have categories: a mask, their places, their names, or those whose columns say so.
+# Which features are categorical: a mask, indices, names, or those that the data frame declares.
 CategoricalFeatures = ArrayLike | Literal["from_dtype"] | None
-# Of each feature, None for numbers: its labels, by code, and its codes, by label.
+# Per feature, its labels by code and its codes by label; None for a numeric feature.
 Labels = list[NDArray[Any] | None]
 Codes = list[dict[Any, int] | None]
 
-# All whole numbers up to here are floats of 32 bits.
+# float32 holds all integers up to this one exactly.
 _MAX_FLOAT32 = 1 << 24
 
 
@@ -31,11 +31,11 @@ def find_categorical(
     columns: Sequence[Column],
     feature_names: Sequence[str] | None,
 ) -> NDArray[np.bool_]:
-    """A mask of the columns that have categories."""
+    """Get a mask of the categorical columns."""
     if isinstance(categorical_features, str):
         if categorical_features != "from_dtype":
             raise ValueError(
-                'categorical_features: must be "from_dtype", a mask, places or names of features, '
+                'categorical_features: must be "from_dtype", a mask, indices or names of features, '
                 f"or None, got {categorical_features!r}"
             )
         return np.array([column.is_categorical for column in columns], dtype=bool)
@@ -48,26 +48,28 @@ def find_categorical(
     if given.size == 0:
         return mask
     if given.dtype.kind == "O":
-        # Names of pandas and lists of mixed entries.
+        # pandas has names as objects; numpy finds their common type.
         given = np.array(given.tolist())
     if given.dtype.kind == "b":
         if len(given) != len(columns):
             raise ValueError(
-                f"categorical_features: a mask of {len(given)} entries, but X has {len(columns)} features"
+                f"categorical_features: a mask of {len(given)} entries, "
+                f"but X has {len(columns)} features"
             )
         return given.astype(bool)
     if given.dtype.kind in "iu":
         out = given[(given < 0) | (given >= len(columns))]
         if out.size:
             raise ValueError(
-                f"categorical_features: places must be between 0 and {len(columns) - 1}, got {out[0]}"
+                f"categorical_features: indices must be between 0 and {len(columns) - 1}, "
+                f"got {out[0]}"
             )
         mask[given] = True
         return mask
     if given.dtype.kind == "U":
         return _find_names(given.tolist(), feature_names)
     raise ValueError(
-        "categorical_features: must be a mask, places or names of features, "
+        "categorical_features: must be a mask, indices or names of features, "
         f"got {categorical_features!r}"
     )
 
@@ -75,8 +77,8 @@ def find_categorical(
 def _find_names(wanted: list[str], feature_names: Sequence[str] | None) -> NDArray[np.bool_]:
     if feature_names is None:
         raise ValueError(
-            f"categorical_features: X has no names of features to find {wanted[0]!r} among; "
-            "pass a data frame, or the places of the features"
+            f"categorical_features: X has no names of features, so {wanted[0]!r} can't be found; "
+            "pass a data frame, or the indices of the features"
         )
     names = list(feature_names)
     for name in wanted:
@@ -86,7 +88,7 @@ def _find_names(wanted: list[str], feature_names: Sequence[str] | None) -> NDArr
 
 
 def find_labels(column: Column) -> NDArray[Any]:
-    """The labels of a column that occur, in ascending order if they have one."""
+    """Get the labels that occur in a column, in ascending order if they can be compared."""
     places, labels = _factorize(column)
     occur = np.unique(places[places >= 0])
     found = list(dict.fromkeys(labels[place] for place in occur if not _is_missing(labels[place])))
@@ -98,7 +100,7 @@ def find_labels(column: Column) -> NDArray[Any]:
 
 
 def as_array(labels: list[Any]) -> NDArray[Any]:
-    """Numbers as an array of numbers, other labels as one of objects."""
+    """Convert labels to an array: of numbers if all labels are numbers, otherwise of objects."""
     if all(isinstance(label, Real) for label in labels):
         return np.array(labels)
     array = np.empty(len(labels), dtype=object)
@@ -107,19 +109,19 @@ def as_array(labels: list[Any]) -> NDArray[Any]:
 
 
 def _rank(label: object) -> tuple[str, float, str]:
-    """An order of labels that have none, such as numbers and strings. True is 1."""
+    """Get the sort key of labels that can't be compared, such as numbers and strings. True is 1."""
     if isinstance(label, Real):
         return "", float(label), ""
     return type(label).__name__, 0.0, str(label)
 
 
 def codes_of(labels: NDArray[Any]) -> dict[Any, int]:
-    """The code of each label: its place."""
+    """Get the code of each label, which is its index."""
     return {label: code for code, label in enumerate(labels.tolist())}
 
 
 def encode(columns: list[Column], codes: Codes) -> list[Column]:
-    """The columns with codes instead of labels, NaN for missing and unknown ones; numbers as they are."""
+    """Replace labels by their codes, missing and unknown labels by NaN; keep numeric columns."""
     return [
         column if known is None else _encode(column, known)
         for column, known in zip(columns, codes, strict=True)
@@ -128,26 +130,26 @@ def encode(columns: list[Column], codes: Codes) -> list[Column]:
 
 def _encode(column: Column, codes: dict[Any, int]) -> Column:
     places, labels = _factorize(column)
-    # The last one is for -1.
+    # Missing labels have index -1, which is the last entry.
     found = np.array([*(codes.get(label, np.nan) for label in labels), np.nan])
     dtype = np.dtype(np.float32 if len(codes) <= _MAX_FLOAT32 else np.float64)
     return column._replace(dtype=dtype, label="codes", read=lambda _: found[places])
 
 
 def _factorize(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
-    """Labels, and for each row the place of its own among them, -1 if it is missing."""
+    """Get the index of each row's label in a list of labels, -1 if it is missing, and the list."""
     try:
         places, labels = column.factorize()
         hash(tuple(labels))
     except TypeError:
         raise ValueError(
-            f"X: column {column.name!r} holds what can't be a label ({column.label}); "
+            f"X: column {column.name!r} holds values that can't be labels ({column.label}); "
             "categories must be numbers, strings or other hashable values"
         ) from None
     return places, labels
 
 
 def _is_missing(label: object) -> bool:
-    # pandas has values of its own, which are not equal to themselves either, or not sure of it.
+    # pandas has its own missing values, whose comparison with themselves is not True either.
     is_nan = isinstance(label, Real) and label != label
     return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")

@@ -1,4 +1,4 @@
-"""Class labels → lists, as files have them, and back to arrays of the same dtype."""
+"""Class labels ⇄ lists for files; the arrays get their dtype back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Byte order, kind and size, as numpy writes them; nothing else is handed to numpy.
+# Byte order, kind and size, as numpy writes them. Other names from a file are not passed to numpy.
 _DTYPE = re.compile(r"[<>|=]?(?:i[1248]|u[1248]|f[248]|b1|U[0-9]{1,8})|object", re.ASCII)
-# Which types of label go with a dtype's kind.
+# The type of the labels by the kind of their dtype.
 _TYPES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
-# Labels of fixed width may take far more memory than in a file: one long one makes all others long.
+# In an array of strings, every label takes the memory of the longest one: far more than in a file.
 _MAX_BYTES = 1 << 28
 
 
 def to_list(classes: NDArray[Any]) -> tuple[list[Any], str]:
-    """The labels and their dtype's name."""
+    """Get the labels as a list, and the name of their dtype."""
     name = "object" if classes.dtype.hasobject else classes.dtype.str
     labels = classes.tolist()
     kind = classes.dtype.kind
@@ -34,7 +34,7 @@ def to_list(classes: NDArray[Any]) -> tuple[list[Any], str]:
 
 
 def to_array(labels: list[Any], name: str | None) -> NDArray[Any]:
-    """The labels as an array of that dtype; everything is checked first."""
+    """Convert labels to an array of the named dtype; everything is checked first."""
     kinds = {type(label) for label in labels}
     if len(kinds) != 1 or (kind := kinds.pop()) not in _TYPES.values():
         raise ValueError("model: class labels must be all integers, floats, bools or strings")
@@ -47,7 +47,7 @@ def to_array(labels: list[Any], name: str | None) -> NDArray[Any]:
     dtype = np.dtype(name)
     if _TYPES[dtype.kind] is not kind or len(labels) * dtype.itemsize > _MAX_BYTES:
         raise ValueError(
-            f"model: {len(labels)} labels of {kind.__name__} do not go with dtype {name}"
+            f"model: {len(labels)} labels of type {kind.__name__} do not match dtype {name}"
         )
     try:
         array = np.array(labels, dtype=dtype)

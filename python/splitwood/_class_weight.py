@@ -19,7 +19,7 @@ def weigh_outputs(
     codes: list[NDArray[np.int64]],
     sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """The weight of each row times those of its classes; ``codes`` are places in ``classes``."""
+    """Multiply each row's weight by those of its classes; ``codes`` are indices of ``classes``."""
     if class_weight is None:
         return sample_weight
     weights = np.ones(len(codes[0])) if sample_weight is None else sample_weight
@@ -31,12 +31,13 @@ def weigh_outputs(
 
 
 def _of_outputs(class_weight: ClassWeight, n_outputs: int) -> list[Any]:
-    """The class weights of each output."""
+    """Get the class weights of each output."""
     if n_outputs == 1 or (isinstance(class_weight, str) and class_weight == "balanced"):
         return [class_weight] * n_outputs
     if not isinstance(class_weight, list) or len(class_weight) != n_outputs:
         raise ValueError(
-            f'class_weight: for {n_outputs} outputs, must be a list of as many dicts, or "balanced"'
+            f"class_weight: for {n_outputs} outputs, must be a list of {n_outputs} dicts, "
+            'or "balanced"'
         )
     return class_weight
 
@@ -45,7 +46,7 @@ def _of_classes(
     class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # By the number of rows, whatever they weigh, as in scikit-learn.
+        # The number of rows counts, not their weight, as in scikit-learn.
         balanced: NDArray[np.float64] = len(codes) / (len(classes) * np.bincount(codes))
         return balanced
     if isinstance(class_weight, list):
@@ -57,7 +58,8 @@ def _of_classes(
             raise ValueError(
                 f"class_weight: must be finite and not negative, got {weight!r} for {label!r}"
             )
-    # scikit-learn finds the labels, and says which classes a dict forgot.
+    # scikit-learn looks up the labels. If the dict has labels that are not classes, the error names
+    # the classes that the dict lacks.
     weights: NDArray[np.float64] = compute_class_weight(class_weight, classes=classes, y=classes)
     if not weights.any():
         raise ValueError("class_weight: every class of y weighs 0; at least one must be positive")

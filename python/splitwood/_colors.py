@@ -1,4 +1,4 @@
-"""A colour for each node: its class and how pure it is, or how large its value."""
+"""A colour for each node, by its class and purity or by its value."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from . import _core
 
-# What is cut off, in scikit-learn too.
+# The colour of branches that are not shown, as in scikit-learn.
 GREY = "#c0c0c0"
-# The first hue is orange; others are spread evenly from there.
+# The first hue is orange; the other hues are spread evenly around the colour wheel.
 _FIRST_HUE, _SATURATION, _BRIGHTNESS = 25.0 / 360.0, 0.75, 0.9
 
 
 class NodeColors:
-    """The deeper the colour, the more of a node is of one class, or the larger its value.
+    """Colours of nodes: the deeper, the larger the share of the main class or the value.
 
-    With several outputs: the purer it is.
+    With several outputs, a colour is the deeper, the lower the impurity of the node.
     """
 
     def __init__(self, tree: _core.Tree) -> None:
@@ -30,7 +30,7 @@ class NodeColors:
         else:
             self._shares = tree.value[:, 0, :]
         if self._shares is None:
-            # Halves: the difference of two large numbers may overflow.
+            # The difference of two large numbers could overflow; that of their halves can't.
             self._numbers = self._numbers / 2.0
             self._bounds = (float(self._numbers.min()), float(self._numbers.max()))
         n_hues = 1 if self._shares is None else tree.max_n_classes
@@ -40,7 +40,7 @@ class NodeColors:
         ]
 
     def of(self, node: int) -> str:
-        """The colour of a node, as ``#rrggbb``."""
+        """Get the colour of a node as ``#rrggbb``."""
         if self._shares is None:
             low, high = self._bounds
             depth = (self._numbers[node] - low) / (high - low) if high > low else 0.0
@@ -53,9 +53,9 @@ class NodeColors:
 
 
 def ink(color: str) -> str:
-    """Black or white, whichever can be read on this colour."""
+    """Get black or white, whichever is legible on this colour."""
     red, green, blue = (int(color[start : start + 2], 16) / 255.0 for start in (1, 3, 5))
-    # Luminance with a gamma of 2; black and white have the same contrast at about 0.18.
+    # At a luminance (with a gamma of 2) of about 0.18, black and white have the same contrast.
     return "white" if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 < 0.18 else "black"
 
 

@@ -1,6 +1,6 @@
-"""The compiled core: trees grown from numpy arrays.
+"""The compiled core, which grows trees from numpy arrays.
 
-Arrays of ``X`` may be float32 or float64 in any memory order; they are read in place.
+Arrays ``X`` may be float32 or float64 in any memory order; they are read in place.
 """
 
 import os
@@ -8,6 +8,8 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._tree_state import TreeState
 
 __all__ = [
     "RunningMedian",
@@ -25,12 +27,12 @@ __all__ = [
 __version__: str
 
 def _panic() -> None:
-    """Panic inside the core, in the pool: what users see of a bug is tested by one."""
+    """Panic in a thread of the core, to test what users see of a bug."""
 
 def available_threads() -> int:
-    """Number of CPUs this process may use (affinity, quota and environment respected)."""
+    """Get the number of CPUs that affinity, quota and environment allow this process to use."""
 
-# An array, or the columns of a sparse matrix: number of rows, indptr, indices and data.
+# An array; or the columns of a sparse matrix: number of rows, indptr, indices and data.
 _Cells = NDArray[np.float32] | NDArray[np.float64]
 _Entries = tuple[int, NDArray[np.int64], NDArray[np.int32], _Cells]
 
@@ -54,7 +56,7 @@ def fit_classifier(
 def running_median(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Median of every prefix and the loss around it."""
+    """Get the median of every prefix and the loss around it."""
 
 def write_model(
     path: str | os.PathLike[str],
@@ -68,7 +70,7 @@ def write_model(
 def read_model(
     path: str | os.PathLike[str],
 ) -> tuple[Tree, list[list[Any]] | None, list[str] | None, str | None]:
-    """Tree, classes, names of features and parameters of a model file; everything is checked first."""
+    """Get the tree, classes, feature names and parameters of a model file, after checking it."""
 
 @final
 class RunningMedian:
@@ -79,7 +81,7 @@ class RunningMedian:
         """Add a value."""
 
     def remove(self, value: float, weight: float = 1.0) -> None:
-        """Take out a value that was added with this weight."""
+        """Remove a value that was added with this weight."""
 
     @property
     def median(self) -> float: ...
@@ -96,7 +98,7 @@ class RunningMedian:
 
 @final
 class Tree:
-    """A fitted tree as arrays, node by node in depth-first order, as in scikit-learn.
+    """A fitted tree as arrays with one entry per node in depth-first order, as in scikit-learn.
 
     Node 0 is the root; the left child of an inner node follows it directly. Leaves have
     ``children_left == children_right == -1`` and ``feature == threshold == -2``.
@@ -139,55 +141,46 @@ class Tree:
     def predict(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.float64]:
-        """Value of the leaf of each row, of shape ``(n_samples, n_outputs * max_n_classes)``."""
+        """Get the values of each row's leaf: ``(n_samples, n_outputs * max_n_classes)``."""
 
     def predict_class(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.int64]:
-        """Column of the largest value of the leaf of each row, the first of equal ones."""
+        """Get the column of the largest value of each row's leaf; of equal ones, the first."""
 
     def reads(self, X: object) -> bool:
-        """Whether ``X`` is a plain array that can be predicted as it is."""
+        """Whether ``X`` is an array that the core can read in place."""
 
     def apply(
         self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
     ) -> NDArray[np.int64]:
-        """Node id of the leaf of each row."""
+        """Get the node id of each row's leaf."""
 
     def apply_sparse(self, X: _Entries) -> NDArray[np.int64]:
-        """Node id of the leaf of each sparse row, given as ``(n_features, indptr, indices, data)``."""
+        """Get the leaf of each sparse row, for ``X = (n_features, indptr, indices, data)``."""
 
     def categories_left(self, node: int) -> list[int] | None:
-        """Codes of the categories that go left at a node, or None if no categories decide there."""
+        """Get the codes of the categories that go left; None if a threshold splits the node."""
 
     def decision_path(
         self, X: NDArray[np.float32] | NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix."""
+        """Get the nodes on each row's path, as ``(indptr, indices)`` of a CSR matrix."""
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
-        """Total loss removed by the splits on each feature, scaled to a sum of one by default."""
+        """Get the loss that the splits on each feature remove, by default scaled to a sum of 1."""
 
     def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Prices of a leaf at which pruning makes smaller trees, and their losses."""
+        """Get the costs per leaf at which the pruned tree changes, and the losses of the trees."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
-    def _state(self) -> tuple[Any, ...]: ...
+    def _state(self) -> TreeState:
+        """Get all parts of the tree by name."""
+
     @staticmethod
-    def _from_bytes(bytes: bytes) -> Tree: ...
-    @staticmethod
-    def _from_state(
-        n_features: int,
-        n_values: int,
-        feature: NDArray[np.int64],
-        threshold: NDArray[np.float64],
-        missing_go_to_left: NDArray[np.uint8],
-        children_right: NDArray[np.int64],
-        values: NDArray[np.float64],
-        impurity: NDArray[np.float64],
-        n_node_samples: NDArray[np.int64],
-        weight: NDArray[np.float64] | None,
-        n_outputs: int,
-        categories: tuple[list[int], list[int]] | None,
-    ) -> Tree:
+    def _from_bytes(bytes: bytes) -> Tree:
         """Rebuild a pickled tree; everything is checked first."""
+
+    @staticmethod
+    def _from_state(state: TreeState) -> Tree:
+        """Rebuild a tree from its parts; everything is checked first."""

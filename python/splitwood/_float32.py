@@ -1,4 +1,4 @@
-"""Thresholds for rows in float32."""
+"""Thresholds for rows in float32: the bridge to scikit-learn and ONNX models need them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def float32_below(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest float32 at most as large as each value: as a threshold, it parts all float32 alike."""
+    """Round down to float32: as a threshold, the result sends every float32 to the same side."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
     down = np.nextafter(rounded, np.float32(-np.inf))

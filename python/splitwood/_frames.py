@@ -1,9 +1,9 @@
 """pandas, polars and pyarrow tables → arrays, column by column.
 
-None of the three is imported: a table is recognised by its class. Its columns are read one by one into an
-array of float32, if that holds all of them exactly, or else of float64; missing entries become NaN. A column
-that has no numbers is refused by its name, with what to do about it. Entries that are labels of categories
-are told apart here, and numbered in `_categories.py`.
+None of the three libraries is imported: a table is recognised by the name of its class. The columns
+are read one by one into an array of float32 if that holds all of them exactly, otherwise of
+float64. Missing entries become NaN. The error for a column without numbers gives its name and a
+remedy. Labels of categories are collected here, and get their codes in `_categories.py`.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from numpy.typing import NDArray
 _NUMBERS = "biuf"
 
 
-# A row's place in a list of labels, -1 if it is missing, and the list. Some labels may be those of no row.
+# The index of each row's label in a list, -1 if it is missing, and the list. Some labels in the
+# list may not occur in any row.
 Labelled = tuple[NDArray[np.intp], list[Any]]
 
 
 class Column(NamedTuple):
-    """A column that is yet to be read."""
+    """A column, whose entries are read by its functions."""
 
     name: object
-    # The entries as a numpy dtype: numbers, or something else by its kind.
+    # The numpy dtype of the entries; if they are not numbers, only its kind matters.
     dtype: np.dtype[Any]
-    # What the table's owner calls the dtype.
+    # The library's name of the dtype.
     label: str
-    # The entries as numbers of a dtype, missing ones as NaN.
+    # Reads the entries as numbers of a dtype, missing ones as NaN.
     read: Callable[[np.dtype[Any]], Any]
-    # The entries as labels.
+    # Reads the entries as labels.
     factorize: Callable[[], Labelled]
 
     @property
     def is_categorical(self) -> bool:
-        """Whether the table's owner calls the entries categories."""
+        """Whether the library's dtype is one for categories."""
         return self.label.startswith(("category", "Categorical", "Enum", "dictionary"))
 
 
 def read_frame(X: Any) -> NDArray[Any] | None:
-    """The cells of a table as an array that the core can read, or None if ``X`` is no table that is known."""
+    """Read a table into an array for the core; None if ``X`` is not a table of these libraries."""
     reader = _find_reader(X)
     if reader is None:
         return None
     if reader is _pandas_columns and set(X.dtypes) in _PLAIN_DTYPES:
-        # Often a view.
+        # This is often a view, without a copy.
         cells: NDArray[Any] = X.to_numpy()
         return cells
     columns = reader(X)
@@ -54,7 +55,7 @@ def read_frame(X: Any) -> NDArray[Any] | None:
 
 
 def read_columns(X: Any) -> list[Column] | None:
-    """The columns of a table, or None if ``X`` is no table that is known."""
+    """Get the columns of a table; None if ``X`` is not a table of these libraries."""
     reader = _find_reader(X)
     return None if reader is None else list(reader(X))
 
@@ -72,9 +73,9 @@ def _find_reader(X: object) -> Callable[[Any], Iterable[Column]] | None:
 
 
 def gather(n_rows: int, columns: Iterable[Column]) -> NDArray[Any]:
-    """Columns of numbers side by side in an array."""
+    """Read columns of numbers into one array."""
     checked = [_checked(column) for column in columns]
-    # float16 is the least float; the narrowest that holds it and all columns is float32 or float64.
+    # numpy finds the narrowest float that holds all columns.
     common = np.result_type(np.float16, *(column.dtype for column in checked))
     dtype = np.dtype(np.float32 if common.itemsize <= 4 else np.float64)
     cells = np.empty((n_rows, len(checked)), dtype=dtype, order="F")
@@ -84,7 +85,7 @@ def gather(n_rows: int, columns: Iterable[Column]) -> NDArray[Any]:
 
 
 def _checked(column: Column) -> Column:
-    """The column, if it has numbers."""
+    """Check that a column has numbers."""
     name, dtype, label = column.name, column.dtype, column.label
     kind = dtype.kind
     if kind in _NUMBERS:
@@ -92,8 +93,9 @@ def _checked(column: Column) -> Column:
     if column.is_categorical:
         problem = f"is categorical ({label}), and categories have no order to split by"
         remedy = (
-            'fit with categorical_features="from_dtype", encode it with sklearn.preprocessing.OneHotEncoder, '
-            "or pass its codes as numbers if their order means something"
+            'fit with categorical_features="from_dtype", encode it with '
+            "sklearn.preprocessing.OneHotEncoder, or pass its codes as numbers if their order "
+            "means something"
         )
     elif kind in "SU":
         problem = f"holds strings ({label})"
@@ -114,7 +116,7 @@ def _checked(column: Column) -> Column:
 
 
 def array_columns(X: NDArray[Any]) -> list[Column]:
-    """The columns of an array of numbers, or of objects of any kind; their places are their names."""
+    """Get the columns of an array of numbers or objects; the name of a column is its index."""
     return [_array_column(j, X[:, j]) for j in range(X.shape[1])]
 
 
@@ -142,7 +144,7 @@ def _array_column(place: int, column: NDArray[Any]) -> Column:
 def _object_numbers(
     entries: Iterable[Any], as_numbers: Callable[[np.dtype[Any]], Any]
 ) -> tuple[np.dtype[Any], Callable[[np.dtype[Any]], Any]]:
-    """Objects: numbers and missing entries among them are read, strings are seen."""
+    """Get the dtype of objects and a function that reads them; strings are not parsed."""
     if any(isinstance(entry, str | bytes) for entry in entries):
         return np.dtype("U"), as_numbers
     try:
@@ -174,7 +176,7 @@ def _pandas_column(name: object, column: Any) -> Column:
         return Column(name, dtype, label, read, factorize)
     dtype = getattr(column.dtype, "numpy_dtype", column.dtype)
     if not isinstance(dtype, np.dtype):
-        # Strings, categories, sparse columns, dates with a time zone: their kind is all that is needed.
+        # For strings, categories, sparse columns and dates with a time zone, only the kind matters.
         kind = "U" if label.startswith(("str", "large_string")) else dtype.kind
         dtype = getattr(dtype, "subtype", np.dtype({"U": "U", "M": "M8[ns]"}.get(kind, "O")))
     elif label.startswith(("str", "large_string")):
@@ -203,7 +205,7 @@ _POLARS_DTYPES = {
 }
 
 
-# Read by way of float64, also without missing entries.
+# These are converted to Float64 first, even without missing entries.
 _POLARS_INDIRECT = ("Boolean", "Int128", "UInt128", "Decimal", "Null")
 
 
@@ -221,12 +223,12 @@ def _polars_column(name: str, column: Any) -> Column:
     dtype = np.dtype(_POLARS_DTYPES.get(base, "O"))
 
     def read(_: np.dtype[Any]) -> Any:
-        # Python's float is polars' Float64, where null becomes NaN.
+        # Python's float stands for Float64, in which null becomes NaN.
         indirect = base in _POLARS_INDIRECT or column.null_count() > 0
         return (column.cast(float) if indirect else column).to_numpy()
 
     def factorize() -> Labelled:
-        # Categories are sorted as strings, not in an order of their own.
+        # Categories are sorted as strings, not in the order of their physical codes.
         entries = column.cast(str) if base in ("Categorical", "Enum") else column
         ranks = entries.rank("dense").cast(int).fill_null(0).to_numpy()
         return ranks - 1, entries.unique().drop_nulls().sort().to_list()
@@ -262,7 +264,7 @@ def _pyarrow_column(name: str, column: Any) -> Column:
 
     def read(_: np.dtype[Any]) -> Any:
         if base == "bool":
-            # Which only becomes a float by way of an integer.
+            # pyarrow casts bool to float only by way of an integer.
             return column.cast("int8").cast("float64").to_numpy()
         if base in ("null", "halffloat") or base.startswith("decimal"):
             return column.cast("float64").to_numpy()

@@ -1,4 +1,4 @@
-"""A tree as a graph for Graphviz: scikit-learn's ``export_graphviz``, for trees of any depth."""
+"""``export_graphviz``, as in scikit-learn but for trees of any depth."""
 
 from __future__ import annotations
 
@@ -35,35 +35,38 @@ def export_graphviz(
     fontname: str = "helvetica",
     show_missing: bool | None = None,
 ) -> str | None:
-    """Write a tree as a graph in the language of Graphviz.
+    """Write a tree as a graph in the DOT language of Graphviz.
 
-    ``dot -Tsvg tree.dot -o tree.svg`` draws it.
+    The command ``dot -Tsvg tree.dot -o tree.svg`` draws the graph.
 
     Parameters
     ----------
     decision_tree : DecisionTreeRegressor or DecisionTreeClassifier
         A fitted tree.
     out_file : str, path or file, default=None
-        Where to write. None means that the text is returned.
+        The file to write. None returns the text.
     max_depth : int, default=None
-        Deepest level of a split that is written; the root is at depth 0. What is cut off is marked with the
-        number of its nodes. None means the whole tree.
+        Deepest level of a split that is written; the root is at depth 0. A box with the number of
+        its nodes stands for a deeper branch. None means the whole tree.
     feature_names : array-like of str of shape (n_features,), default=None
-        Names of the features. None means those of the data frame that was fitted or, if it had none,
-        "x[0]", "x[1]" and so on.
+        Names of the features. None means those of the fit or, if the fit had none, "x[0]", "x[1]"
+        and so on.
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of ``classes_``. True means the labels themselves, None that
-        classes are not named.
+        Names of the classes, in the order of ``classes_``. True shows the labels, None shows no
+        classes.
     label : {"all", "root", "none"}, default="all"
-        Where numbers have names such as "samples": at all nodes, at the root, or nowhere.
+        Which nodes name their numbers, for example "samples": all, the root, or none.
     filled : bool, default=False
         Whether to colour nodes by their class and purity, or by their value.
     leaves_parallel : bool, default=False
         Whether to draw all leaves at the bottom.
-    impurity, node_ids : bool
-        Whether to show the impurity and the id of each node.
+    impurity : bool, default=True
+        Whether to show the impurity of each node.
+    node_ids : bool, default=False
+        Whether to show the id of each node.
     proportion : bool, default=False
-        Whether to show shares instead of numbers of rows.
+        Whether to show shares of rows instead of their number, and shares of classes instead of
+        their weights.
     rotate : bool, default=False
         Whether to draw from left to right instead of top to bottom.
     rounded : bool, default=False
@@ -71,18 +74,18 @@ def export_graphviz(
     special_characters : bool, default=False
         Whether to write "≤" instead of "<=", and indices as subscripts.
     precision : int, default=3
-        Digits after the point. A number that they would change by more than a tenth is written with
-        significant digits instead.
+        Digits after the decimal point. A number that these would change by more than a tenth is
+        written with significant digits instead.
     fontname : str, default="helvetica"
         Font of all texts.
     show_missing : bool, default=None
-        Whether to show to which side missing values go. None means: if they go anywhere but to the child with
-        more weight, which is where they go in nodes that had none in training.
+        Whether to show the side to which missing values go. None shows it unless all of them go to
+        the child with more weight, as they do in nodes without missing values in training.
 
     Returns
     -------
     dot_data : str or None
-        The graph, if there is no `out_file`.
+        The graph, if `out_file` is None.
 
     See Also
     --------
@@ -180,7 +183,7 @@ def _graph_node(
 
 
 def _graph_ranks(shown: list[Shown]) -> list[str]:
-    """Leaves and what is cut off in one row, other nodes in a row for each depth."""
+    """Put leaves and boxes of branches in one rank, and other nodes in one rank per depth."""
     ranks: dict[str, list[str]] = {"leaves": []}
     for item in shown:
         rank = "leaves" if item.is_leaf or item.is_cut else str(item.depth)

@@ -1,6 +1,6 @@
-"""Pictures of a tree that grows: the same data, fitted to one depth after another, still or animated.
+"""Pictures and animations of a growing tree: the same data, fitted with increasing depths.
 
-With one feature, a tree is a step function over the data. With two, it is a surface of flat plates.
+With one feature, a tree is a step function. With two features, it is a surface of flat plates.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _BLUE, _GREY = "#1f4e8c", "#8a8a8a"
 _COLORS = "viridis"
-# Points on each side of a surface: plates look flat, and files stay small.
+# Points per side of a surface: enough for flat plates, few enough for small files.
 _GRID = 64
-# Inches of a panel by its number of features.
+# Width and height of a panel in inches, by the number of features.
 _PANEL = {1: (4.2, 3.1), 2: (3.6, 3.5)}
-# Room above and below what is shown, as a share of its range.
+# Margin above and below the data, as a share of their range.
 _ROOM = 0.06
 
 
@@ -39,31 +39,31 @@ def plot_growth(
     *,
     depths: Iterable[int] = (1, 2, 4, 6),
 ) -> Figure:
-    """Draw what a regression tree makes of data with one or two features, depth by depth.
+    """Draw the predictions of a regression tree of one or two features, depth by depth.
 
     Needs matplotlib: ``pip install 'splitwood[plot]'``.
 
     Parameters
     ----------
     estimator_or_params : regressor or dict
-        A regressor with the parameter ``max_depth``, which is not changed, or parameters of
+        A regressor with the parameter ``max_depth``, which does not change, or parameters of
         `DecisionTreeRegressor`.
     X : array-like or data frame of shape (n_samples, 1) or (n_samples, 2)
-        Training rows. A vector is taken for a single feature.
+        Training rows. A vector is a single feature.
     y : array-like of shape (n_samples,)
         Targets.
     depths : sequence of int, default=(1, 2, 4, 6)
-        The depths to draw, each in a panel of its own.
+        The depths to draw, one per panel.
 
     Returns
     -------
     figure : matplotlib figure
-        One feature: the data and the tree's step function. Two features: the data, and the tree's
-        surface for each depth.
+        For one feature, each panel shows the data and the tree's step function. For two features,
+        the first panel shows the data, and the others show the tree's surface.
 
     See Also
     --------
-    animate_growth : The same as an animation.
+    animate_growth : An animation of the depths.
 
     Examples
     --------
@@ -98,24 +98,29 @@ def animate_growth(
     depths: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8),
     fps: float = 1.5,
 ) -> None:
-    """Write an animated GIF of a regression tree that grows on data with one or two features, depth by depth.
+    """Write an animated GIF of a regression tree of one or two features that grows.
 
     Needs matplotlib: ``pip install 'splitwood[plot]'``.
 
     Parameters
     ----------
-    estimator_or_params, X, y
-        As in `plot_growth`.
+    estimator_or_params : regressor or dict
+        A regressor with the parameter ``max_depth``, which does not change, or parameters of
+        `DecisionTreeRegressor`.
+    X : array-like or data frame of shape (n_samples, 1) or (n_samples, 2)
+        Training rows. A vector is a single feature.
+    y : array-like of shape (n_samples,)
+        Targets.
     path : str or path
         The file to write.
     depths : sequence of int, default=(1, 2, 3, 4, 5, 6, 7, 8)
-        The depths to show, each in a frame of its own.
+        The depths to show, one per frame.
     fps : float, default=1.5
-        Frames a second.
+        Frames per second.
 
     See Also
     --------
-    plot_growth : The same as a still.
+    plot_growth : A figure with one panel per depth.
 
     Examples
     --------
@@ -154,7 +159,7 @@ def animate_growth(
 
 @dataclass
 class _Scene:
-    """The data, the trees, and how each is drawn; all panels have the same ranges."""
+    """The data and the trees, and methods that draw them; all panels have the same ranges."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -184,7 +189,7 @@ class _Scene:
             tree = clone(estimator).set_params(max_depth=depth).fit(cells, y)
             trees.append((depth, tree, tree.score(cells, y)))
         unnamed = ["x"] if cells.shape[1] == 1 else ["x[0]", "x[1]"]
-        # pyarrow's name for it, then that of pandas and polars.
+        # pyarrow has the names in `column_names`, pandas and polars in `columns`.
         names = getattr(X, "column_names", getattr(X, "columns", unnamed))
         return cls(cells.astype(np.float64), targets, [*map(str, names)], trees)
 
@@ -223,7 +228,7 @@ class _Scene:
         axes.set_title("the data", fontsize=11)
 
     def _draw_steps(self, axes: Any, tree: Any) -> None:
-        """Data, and steps whose edges are the thresholds themselves."""
+        """Draw the data, and steps whose edges are the thresholds."""
         x = self.X[:, 0]
         low, high = np.nanmin(x), np.nanmax(x)
         nodes = tree.tree_
@@ -244,7 +249,7 @@ class _Scene:
         return first, second, height.reshape(first.shape)
 
     def _grid_of_data(self) -> tuple[NDArray[Any], ...] | None:
-        """The data as a surface, if there is one row for each point of a grid."""
+        """Get the data as a surface; None unless there is one row per point of a grid."""
         sides = [np.unique(side) for side in self.X.T]
         if len(sides[0]) * len(sides[1]) != len(self.y) or np.isnan(self.X).any():
             return None
@@ -257,7 +262,7 @@ class _Scene:
     def _draw_surface(
         self, axes: Any, first: NDArray[Any], second: NDArray[Any], height: NDArray[Any]
     ) -> None:
-        # No lines between the tiles, but each of its own colour: plates keep their edges.
+        # Each tile has its own colour, without lines in between, so that plates keep their edges.
         axes.plot_surface(
             *(first, second, height),
             **{"cmap": _COLORS, "vmin": self.y.min(), "vmax": self.y.max()},

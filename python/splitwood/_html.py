@@ -1,6 +1,7 @@
-"""What a notebook shows of a fitted tree, below scikit-learn's diagram: size, a small drawing, importances.
+"""The HTML of a fitted tree in a notebook: its size, a small drawing and the importances.
 
-Plain HTML with an inline SVG: no scripts, no matplotlib. Whatever comes from the user is escaped.
+scikit-learn's diagram is above it. The HTML has an inline SVG, and needs neither scripts nor
+matplotlib. All text from the user is escaped.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from ._colors import GREY, NodeColors, ink
 from ._labels import Labels
 from ._outline import Shown, deepest_outline, outline, positions
 
-# Boxes of the drawing, and features of the list of importances.
+# The largest numbers of boxes in the drawing and of features in the list of importances.
 _MAX_BOXES, _MAX_FEATURES = 15, 8
-# Characters of a line; the rest of a long name shows when the mouse rests on it.
+# Characters per line; a tooltip shows the whole of a longer name.
 _LINE = 26
-# Pixels: of a character and a line at 12 pixels a letter, and between boxes.
+# Pixels per character and per line in a font of 12 pixels, and between boxes.
 _CHARACTER, _LINE_HEIGHT, _GAP, _LEVEL = 6.6, 15.0, 14.0, 66.0
 _BOX_HEIGHT = 2 * _LINE_HEIGHT + 8.0
 _BAR = 160.0
 
 
 def fitted_html(estimator: Estimator) -> str:
-    """HTML about a fitted tree: its size, a drawing of its first levels, and its importances."""
+    """Get the HTML of a fitted tree: its size, its first levels and its importances."""
     tree = estimator.tree_
     size = [
         _count(tree.node_count, "node"),
@@ -88,7 +89,7 @@ def _drawing(estimator: Estimator) -> str:
 
 
 def _texts(estimator: Estimator, shown: list[Shown]) -> list[tuple[str, str]]:
-    """Two lines for each box: what it asks or predicts, and its rows."""
+    """Get two lines for each box: its test or prediction, and its number of rows."""
     labels = _labels(estimator)
     rows, values = estimator.tree_.n_node_samples, estimator.tree_.value
     texts = []
@@ -109,7 +110,7 @@ def _texts(estimator: Estimator, shown: list[Shown]) -> list[tuple[str, str]]:
 
 
 def _shortened(text: str) -> str:
-    """The beginning and the end: a threshold is at the end."""
+    """Keep the beginning and the end of a text; a threshold is at the end."""
     if len(text) <= _LINE:
         return text
     return f"{text[: _LINE // 2 - 1]}…{text[-_LINE // 2 :]}"
@@ -120,7 +121,7 @@ def _width(lines: tuple[str, str]) -> float:
 
 
 def _edge(item: Shown, x: float, to_x: float) -> str:
-    """The line from the parent's bottom to a node's top."""
+    """Draw the line from the parent's bottom to a node's top."""
     y, to_y = (item.depth - 1) * _LEVEL + _BOX_HEIGHT, item.depth * _LEVEL
     line = f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="gray"/>'
     if item.parent != 0:
@@ -136,14 +137,14 @@ def _edge(item: Shown, x: float, to_x: float) -> str:
 def _box(item: Shown, lines: tuple[str, str], middle: float, color: str) -> str:
     width, top = _width(lines), item.depth * _LEVEL
     texts = "".join(
-        f'<text x="{middle:.1f}" y="{top + (place + 1) * _LINE_HEIGHT + 1:.1f}" text-anchor="middle" '
-        f'fill="{ink(color)}">{html.escape(_shortened(line))}</text>'
+        f'<text x="{middle:.1f}" y="{top + (place + 1) * _LINE_HEIGHT + 1:.1f}" '
+        f'text-anchor="middle" fill="{ink(color)}">{html.escape(_shortened(line))}</text>'
         for place, line in enumerate(lines)
     )
     return (
         f"<g><title>{html.escape(', '.join(lines))}</title>"
-        f'<rect x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_BOX_HEIGHT:.1f}" '
-        f'rx="4" fill="{color}" stroke="gray"/>{texts}</g>'
+        f'<rect x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
+        f'height="{_BOX_HEIGHT:.1f}" rx="4" fill="{color}" stroke="gray"/>{texts}</g>'
     )
 
 

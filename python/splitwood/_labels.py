@@ -1,4 +1,4 @@
-"""The words for a tree's nodes: names, numbers and tests, the same in every text and drawing."""
+"""The names, numbers and tests at the nodes of a tree, the same in every text and drawing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from ._arguments import Estimator
 from ._estimators import DecisionTreeClassifier
 
-# From here on, digits after the point say nothing: floats are integers.
+# All floats from here on are integers, so digits after the point have no meaning.
 _NO_FRACTIONS = 2.0**53
-# Categories that a test lists.
+# The largest number of categories that a test lists.
 _MAX_MEMBERS = 8
 
 
 class Test(NamedTuple):
-    """What an inner node asks: the condition of its left branch, of its right one, and both in a question."""
+    """The test of an inner node: the conditions of its left and right branch, and its label."""
 
     left: str
     right: str
@@ -26,20 +26,20 @@ class Test(NamedTuple):
 
 
 def number(value: float, decimals: int, *, padded: bool) -> str:
-    """A number with so many digits after the point, padded with zeros or as short as it goes.
+    """Write a number with this many digits after the point, padded with zeros or shortened.
 
-    Where these digits would change it by more than a tenth, it is written with significant ones instead:
-    nothing but 0 reads as 0, whatever the scale.
+    If these digits would change the number by more than a tenth, it is written with significant
+    digits instead. Only 0 is written as 0, at every scale.
     """
     rounded = round(float(value), decimals)
     if abs(value) >= _NO_FRACTIONS or abs(rounded - value) > abs(value) / 10.0:
         return f"{value:.{max(decimals, 2)}g}"
-    # + 0.0 makes 0.0 of -0.0.
+    # Adding 0.0 turns -0.0 into 0.0.
     return f"{rounded + 0.0:.{decimals}f}" if padded else repr(rounded + 0.0)
 
 
 class Labels:
-    """Names and numbers of one estimator, ready to be written at its nodes."""
+    """The texts at the nodes of one estimator."""
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class Labels:
         escape: Callable[[str], str] = str,
         at_most: str = "<=",
     ) -> None:
-        # The user's words are escaped here, for the language of the output; all others are our own.
+        # Names from the user are escaped for the language of the output; all other text is fixed.
         self._feature_names = _feature_names(estimator, feature_names, escape)
         self._unnamed = unnamed
-        # A list for each output.
+        # One list per output.
         self.class_names = _class_names(estimator, class_names, escape)
         self._at_most = at_most
         self._decimals = decimals
@@ -83,24 +83,24 @@ class Labels:
         return "[" + ", ".join(map(self.number, values)) + "]"
 
     def classes(self, values: NDArray[np.float64]) -> str:
-        """The classes with the largest shares, of which there is a row for each output."""
+        """Get the classes with the largest shares, given one row of shares per output."""
         assert self.class_names is not None
         outputs = zip(self.class_names, values.argmax(axis=1), strict=True)
         names = [labels[place] for labels, place in outputs]
         return names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
 
     def test(self, node: int) -> Test:
-        """What an inner node asks, and where missing values go if that is to be shown."""
+        """Get the test of an inner node, with the side of missing values if that is shown."""
         name = self.feature(self._feature[node])
         if np.isposinf(self._threshold[node]):
-            # Every value there is goes left.
+            # All values go left; only missing values go right.
             return Test(f"{name} is not missing", f"{name} is missing", f"{name} is not missing")
         if np.isnan(self._threshold[node]):
             members = self._members(node)
             left, right = f"{name} in {members}", f"{name} not in {members}"
         else:
             threshold = self.number(self._threshold[node])
-            # Two spaces, so that the thresholds of both branches stand in line.
+            # Two spaces align the thresholds of both branches.
             left, right = f"{name} {self._at_most} {threshold}", f"{name} >  {threshold}"
         question = left
         if self._show_missing:
@@ -112,7 +112,7 @@ class Labels:
         return Test(left, right, question)
 
     def _members(self, node: int) -> str:
-        """The set of categories that go left, the first of them if they are many."""
+        """List the categories that go left; of many, only the first ones."""
         codes = self._tree.categories_left(node) or []
         known = None if self._categories is None else self._categories[self._feature[node]]
         first = codes[:_MAX_MEMBERS]
@@ -123,7 +123,10 @@ class Labels:
 
 
 def missing_goes_its_own_way(estimator: Estimator) -> bool:
-    """Whether missing values ever go to the child with less weight, as they don't in nodes that had none."""
+    """Whether any node sends missing values to the child with less weight.
+
+    Nodes without missing values in training never do.
+    """
     tree = estimator.tree_
     if np.isposinf(tree.threshold).any():
         return True
@@ -144,7 +147,8 @@ def _feature_names(
     names = list(np.asarray(given, dtype=object))
     if len(names) != estimator.n_features_in_:
         raise ValueError(
-            f"feature_names: the tree has {estimator.n_features_in_} features, got {len(names)} names"
+            f"feature_names: the tree has {estimator.n_features_in_} features, "
+            f"got {len(names)} names"
         )
     if not all(isinstance(name, str) for name in names):
         raise ValueError("feature_names: must be strings")
@@ -160,7 +164,9 @@ def _class_names(
     if given is True:
         return [[escape(str(label)) for label in labels] for labels in outputs]
     if len(outputs) > 1:
-        raise ValueError("class_names: several outputs have the names of their labels; pass True")
+        raise ValueError(
+            "class_names: several outputs have the names of their labels only; pass True"
+        )
     names = [escape(str(name)) for name in np.asarray(given, dtype=object)]
     if len(names) != len(outputs[0]):
         raise ValueError(

@@ -9,38 +9,37 @@ from . import _core
 def running_median(
     y: ArrayLike, sample_weight: ArrayLike | None = None, quantile: float = 0.5
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Median of every prefix of a sequence, and the absolute error around it.
+    """Compute the median of every prefix of a sequence, and the absolute error around it.
 
     The median is a value with at most half of the weight strictly below it and at most half
     strictly above it. If all values between two neighbours are medians, it is their midpoint.
     Weights count by their ratios: 0.1, 0.2 and 0.3 give the same medians as 1, 2 and 3.
 
-    Takes O(n log n) for every order and all weights.
+    The time is O(n log n) for every order of the values and for all weights.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         The values; finite.
     sample_weight : array-like of shape (n,), default=None
-        Weights, finite and not negative; all equal by default. Values of weight zero count as
-        if they were not there.
+        Weights, finite and not negative; all equal by default. Values of weight zero are ignored.
     quantile : float, default=0.5
-        Level of the quantile, strictly between 0 and 1, if it is not to be the median: at most
-        this share of the weight is below it, at most the rest above it.
+        Level of the quantile, strictly between 0 and 1; 0.5 is the median. At most this share of
+        the weight is below the quantile, and at most the rest is above it.
 
     Returns
     -------
     medians : ndarray of shape (n,)
-        Median of the first value, the first two, the first three, and so on; NaN as long as no
-        value has weight.
+        Median of the first value, of the first two, of the first three, and so on; NaN until a
+        value has a positive weight.
     losses : ndarray of shape (n,)
-        Sums of ``weight * abs(y - median)`` over the same values. For other levels than one half,
-        sums of pinball losses: ``quantile * (y - q)`` for values above the quantile ``q``,
+        Sums of ``weight * abs(y - median)`` over the same values. For levels other than 0.5, sums
+        of pinball losses: ``quantile * (y - q)`` for values above the quantile ``q``, and
         ``(1 - quantile) * (q - y)`` for values below it, each times its weight.
 
     See Also
     --------
-    RunningMedian : The same for values that come and go.
+    RunningMedian : The median of values that are added and removed.
 
     Examples
     --------

@@ -1,12 +1,13 @@
-"""A tree as an ONNX model, for runtimes without Python: identical predictions, to the last bit.
+"""Trees as ONNX models, with predictions that are identical to the last bit.
 
-The operator ``TreeEnsemble`` (``ai.onnx.ml`` 5) has one number for each leaf, in the type of ``X``. That
-number is the leaf's place among the leaves, and what the leaf predicts is looked up in tables:
+The operator ``TreeEnsemble`` (``ai.onnx.ml`` 5) has one number per leaf, in the type of ``X``. Here
+that number is the leaf's index among the leaves, and tables map it to the leaf's prediction:
 
     X ──► TreeEnsemble ──► Cast, Squeeze ──┬──► Gather(values) ──► prediction, or probabilities
                                  the leaf  └──► Gather(codes) ──► Gather(classes) ──► label
 
-So values and probabilities stay in float64 for rows in float32 too, and all classes share one walk.
+Values and probabilities thus stay in float64 even for float32 rows, and all classes share one walk
+down the tree.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from ._float32 import float32_below
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-# The oldest that have all the operators; runtimes read old ones for ever.
+# The oldest versions that have all operators: newer runtimes read older versions.
 _OPSETS = {"": 17, "ai.onnx.ml": 5}
 _IR_VERSION = 10
 _BRANCH_LEQ = 0
-# What TreeEnsemble can count leaves up to in float32.
+# float32 holds all integers up to this one exactly, and leaves are numbered in the type of ``X``.
 _EXACT_IN_FLOAT32 = 1 << 24
-# onnxruntime loads 10,000 levels on a stack of 8 MB, and dies of 50,000.
+# With a stack of 8 MB, onnxruntime loads 10,000 levels and crashes on 50,000.
 _DEEP = 5_000
 
 
 def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
-    """The model of a fitted tree; see the method `to_onnx`."""
+    """Convert a fitted tree; see the method `to_onnx`."""
     tree = check_can_be_handed_on(estimator, "to_onnx")
     cells = np.dtype(dtype)
     if cells not in (np.float32, np.float64):
@@ -48,8 +49,8 @@ def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
         )
     if tree.max_depth > _DEEP:
         warnings.warn(
-            f"to_onnx: the tree is {tree.max_depth:,} levels deep; the model is valid, but runtimes that "
-            "recurse, such as onnxruntime, may crash when they load it",
+            f"to_onnx: the tree is {tree.max_depth:,} levels deep; the model is valid, but "
+            "runtimes that recurse, such as onnxruntime, may crash when they load it",
             UserWarning,
             stacklevel=3,
         )
@@ -72,7 +73,7 @@ def _load(module: str) -> Any:
 
 
 class _Graph:
-    """An ONNX graph under construction, from the rows to the tensor "leaf"."""
+    """An ONNX graph, which starts with the path from the rows to the tensor "leaf"."""
 
     def __init__(self, tree: _core.Tree, cells: np.dtype[Any]) -> None:
         self._helper, self._numpy = _load("onnx.helper"), _load("onnx.numpy_helper")
@@ -84,13 +85,13 @@ class _Graph:
         self._node(
             "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(tree, cells)
         )
-        # As numbers of int64, one for each row.
+        # The leaf numbers become a vector of int64.
         self._node("Cast", ["leaf_number"], "leaf_column", to=self._type(np.dtype(np.int64)))
         self._table("one", np.array([1]))
         self._node("Squeeze", ["leaf_column", "one"], "leaf")
 
     def _walk(self, tree: _core.Tree, cells: np.dtype[Any]) -> dict[str, Any]:
-        """The attributes of TreeEnsemble. Inner nodes and leaves are numbered apart from each other."""
+        """Get the attributes of TreeEnsemble, which numbers inner nodes and leaves separately."""
         is_leaf = self._is_leaf
         inner = np.flatnonzero(~is_leaf)
         number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
@@ -98,7 +99,7 @@ class _Graph:
         feature, threshold = tree.feature[inner], tree.threshold[inner]
         missing_left = tree.missing_go_to_left[inner]
         if len(inner) == 0:
-            # A tree that is a leaf: a split with the leaf on both sides.
+            # The operator needs a split: a tree of one leaf has the leaf on both sides of it.
             left = right = feature = missing_left = np.zeros(1, dtype=np.int64)
             threshold = np.zeros(1)
         if cells == np.float32:
@@ -122,14 +123,14 @@ class _Graph:
         }
 
     def add_values(self, values: NDArray[np.float64]) -> None:
-        """The output "prediction" of a regressor, from the values of all nodes."""
+        """Add the output "prediction" of a regressor, given the values of all nodes."""
         self._table("values", values[self._is_leaf])
         self._node("Gather", ["values", "leaf"], "prediction")
         shape = [None, *values.shape[1:]]
         self._outputs.append(self._tensor("prediction", values.dtype, shape))
 
     def add_classes(self, shares: NDArray[np.float64], classes: NDArray[Any], suffix: str) -> None:
-        """The outputs "label" and "probabilities" of a classifier, from the shares of all nodes."""
+        """Add the outputs "label" and "probabilities", given the class shares of all nodes."""
         shares, labels = shares[self._is_leaf], _plain_labels(classes)
         self._table(f"shares{suffix}", shares)
         self._table(f"codes{suffix}", np.argmax(shares, axis=1).astype(np.int64))
@@ -170,7 +171,7 @@ class _Graph:
 
 
 def _plain_labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels in a type that ONNX has."""
+    """Convert labels to a type that ONNX has."""
     plain = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
-    # Whatever else a classifier takes is strings, which are objects here.
+    # All other labels of a classifier are strings, which ONNX takes as objects.
     return classes.astype(plain.get(classes.dtype.kind, np.object_))

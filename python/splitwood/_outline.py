@@ -1,7 +1,7 @@
-"""The first levels of a tree: which nodes are shown, what is left out below them, and where to draw each.
+"""The first levels of a tree: the nodes that are shown, and their positions in a drawing.
 
-Nothing here recurses: nodes are numbered depth-first, so a branch is a range of node ids, and walking through
-the ids is walking through the tree. A chain a million deep is read like any other tree.
+Nodes are numbered depth-first, so a branch is a range of node ids, and a loop over the ids walks
+through the tree. Nothing recurses: a chain a million levels deep is read like any other tree.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from . import _core
 
 @dataclass(frozen=True)
 class Shown:
-    """A node that is shown."""
+    """A node that is shown, possibly in place of its whole branch."""
 
     node: int
     depth: int
-    # Place of the parent among the shown nodes; None for the root.
+    # Index of the parent among the shown nodes; None for the root.
     parent: int | None
     is_left: bool
     is_leaf: bool
-    # Nodes of its branch, itself included, and levels: 1 for a leaf.
+    # Number of nodes and of levels of its branch, itself included: 1 for a leaf.
     size: int
     height: int
-
-    # Whether what is below is left out. Leaves have nothing below.
+    # Whether the nodes below are not shown; False for leaves.
     is_cut: bool
 
 
 def outline(tree: _core.Tree, max_depth: int | None) -> list[Shown]:
-    """The nodes down to `max_depth` and, one level below, leaves and cut branches; in depth-first order."""
+    """List the nodes down to `max_depth` and, one level below, the leaves and the cut branches.
+
+    The order is depth-first.
+    """
     right = tree.children_right
     depths: NDArray[np.int64] | None = None
     shown: list[Shown] = []
-    # The branches still to come: range of ids, depth, place of the parent, side.
+    # The branches to visit: first id, end of the ids, depth, index of the parent, side.
     pending: list[tuple[int, int, int, int | None, bool]] = [(0, tree.node_count, 0, None, False)]
     while pending:
         node, end, depth, parent, is_left = pending.pop()
@@ -56,7 +58,10 @@ def outline(tree: _core.Tree, max_depth: int | None) -> list[Shown]:
 
 
 def node_depths(tree: _core.Tree) -> NDArray[np.int64]:
-    """Depth of each node. Each adds up its way to the root in strides that double: O(n log depth)."""
+    """Get the depth of each node in O(n log depth).
+
+    All nodes walk to the root at once, in strides that double.
+    """
     left, right = tree.children_left, tree.children_right
     inner = np.flatnonzero(left >= 0)
     ancestor = np.zeros(len(left), dtype=np.int64)
@@ -70,19 +75,19 @@ def node_depths(tree: _core.Tree) -> NDArray[np.int64]:
 
 
 def deepest_outline(tree: _core.Tree, max_nodes: int) -> int:
-    """The deepest `max_depth` whose outline has no more than `max_nodes`, or 0 if there is none."""
+    """Get the largest `max_depth` whose outline has at most `max_nodes` nodes; 0 if none has."""
     per_level = np.bincount(node_depths(tree))
     whole_levels = int(np.searchsorted(np.cumsum(per_level), max_nodes, side="right"))
-    # An outline shows the level below its depth, too.
+    # An outline also shows the level below its depth.
     return max(0, whole_levels - 2)
 
 
 def positions(shown: list[Shown], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where the middle of each shown node goes from left to right, the leftmost edge of all at 0.
+    """Get the horizontal position of the middle of each shown node; the leftmost edge is at 0.
 
-    A parent stands above the middle of its children, and no two nodes of a level overlap by their widths.
-    Branches are put as close together as their outlines allow: each keeps, level by level, how far it
-    reaches to the left and to the right of the middle of its top node.
+    A parent is above the middle of its children, and no two nodes of a level overlap. Sibling
+    branches are as close together as their outlines allow: a branch has, for each of its levels,
+    its extent to the left and to the right of the middle of its top node.
     """
     children: list[list[int]] = [[] for _ in shown]
     for place, item in enumerate(shown):
@@ -90,7 +95,7 @@ def positions(shown: list[Shown], widths: NDArray[np.float64]) -> NDArray[np.flo
             children[item.parent].append(place)
     reach: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     half_gap = np.zeros(len(shown))
-    # Depth-first order, backwards: children before their parents.
+    # Depth-first order backwards visits children before their parents.
     for place in reversed(range(len(shown))):
         top = widths[place : place + 1] / 2.0
         if not children[place]:

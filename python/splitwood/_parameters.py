@@ -1,4 +1,4 @@
-"""An estimator's parameters → what JSON can hold, and back."""
+"""Parameters of an estimator ⇄ JSON values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-# What stands for a value that can't be data, such as a function: `fit` refuses it by its parameter's name.
+# This prefix marks a value that can't be stored, such as a function. `fit` refuses such a string.
 _NOT_STORED = "not stored: "
 
 
 def encode(value: Any) -> Any:
-    """A parameter as JSON has it; what JSON does not have is an object with one key."""
+    """Convert a parameter to a JSON value; types that JSON lacks become objects with one key."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool | str):
-        # A marker that was loaded and is saved again stays one.
+        # A marker that was loaded is saved as it is.
         return value
     if isinstance(value, int):
         return int(value)
@@ -31,11 +31,11 @@ def encode(value: Any) -> Any:
 
 
 def decode_all(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters by name, as they were before they were written; or ``ValueError``."""
+    """Convert JSON values back to parameters; invalid ones raise ``ValueError``."""
     try:
         return {name: _decode(value) for name, value in parameters.items()}
     except RecursionError:
-        raise ValueError("model: no parameter is nested so deeply") from None
+        raise ValueError("model: a parameter is nested too deeply") from None
 
 
 def _decode(value: Any) -> Any:
@@ -50,9 +50,9 @@ def _decode(value: Any) -> Any:
             return _NOT_STORED + kind
         case {"dict": list(pairs)} if all(map(_is_pair, pairs)):
             return {key: _decode(item) for key, item in pairs}
-    raise ValueError(f"model: no parameter is written as {value!r:.100}")
+    raise ValueError(f"model: a parameter can't be written as {value!r:.100}")
 
 
 def _is_pair(pair: Any) -> bool:
-    # Keys are labels, which JSON has as they are.
+    # The keys are class labels: numbers, bools or strings.
     return isinstance(pair, list) and len(pair) == 2 and not isinstance(pair[0], list | dict)

@@ -1,4 +1,4 @@
-"""A drawing of a tree with matplotlib: scikit-learn's ``plot_tree``, sized so that it can be read."""
+"""``plot_tree``, as in scikit-learn but with boxes that are large enough to be read."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-# Trees of more nodes than this can't be read in one drawing; of those, no more boxes than this are drawn.
+# A tree with more nodes than the first number is illegible; at most the second number are drawn.
 _WHOLE, _IN_PART = 127, 63
-# Inches that a character and a line need where the figure is ours to size, and those of the least figure.
+# Sizes of a new figure in inches: per character, per line, and the minimum.
 _CHARACTER_INCHES, _LINE_INCHES = 0.085, 0.165
 _LEAST_INCHES = (6.4, 4.8)
-# Characters between boxes side by side, and lines between levels.
+# Characters between neighbouring boxes, and lines between levels.
 _MARGIN, _BETWEEN_LEVELS = 4, 4
-# Points, where boxes leave room for it.
+# In points.
 _LARGEST_FONT = 11.0
 
 
 def load_pyplot(purpose: str) -> Any:
-    """matplotlib's pyplot, or an error that says how to get it."""
+    """Import matplotlib's pyplot; the error says how to install it."""
     try:
         return import_module("matplotlib.pyplot")
     except ModuleNotFoundError as error:
@@ -56,43 +56,48 @@ def plot_tree(
     fontsize: int | None = None,
     show_missing: bool | None = None,
 ) -> list[Annotation]:
-    """Draw a tree. Needs matplotlib: ``pip install 'splitwood[plot]'``.
+    """Draw a tree.
+
+    Needs matplotlib: ``pip install 'splitwood[plot]'``.
 
     Parameters
     ----------
     decision_tree : DecisionTreeRegressor or DecisionTreeClassifier
         A fitted tree.
     max_depth : int, default=None
-        Deepest level of a split that is drawn; the root is at depth 0. What is cut off is marked with the
-        number of its nodes. None means the whole tree or, if it has more than 127 nodes, the first
-        levels, so many as can be read; a line below the drawing says so.
+        Deepest level of a split that is drawn; the root is at depth 0. A box with the number of its
+        nodes stands for a deeper branch. None means the whole tree or, if it has more than 127
+        nodes, as many levels as are legible; a line below the drawing says so.
     feature_names : array-like of str of shape (n_features,), default=None
-        Names of the features. None means those of the data frame that was fitted or, if it had none,
-        "x[0]", "x[1]" and so on.
+        Names of the features. None means those of the fit or, if the fit had none, "x[0]", "x[1]"
+        and so on.
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of ``classes_``. True means the labels themselves, None that
-        classes are not named.
+        Names of the classes, in the order of ``classes_``. True shows the labels, None shows no
+        classes.
     label : {"all", "root", "none"}, default="all"
-        Where numbers have names such as "samples": at all nodes, at the root, or nowhere.
+        Which nodes name their numbers, for example "samples": all, the root, or none.
     filled : bool, default=False
         Whether to colour nodes by their class and purity, or by their value.
-    impurity, node_ids : bool
-        Whether to show the impurity and the id of each node.
+    impurity : bool, default=True
+        Whether to show the impurity of each node.
+    node_ids : bool, default=False
+        Whether to show the id of each node.
     proportion : bool, default=False
-        Whether to show shares instead of numbers of rows.
+        Whether to show shares of rows instead of their number, and shares of classes instead of
+        their weights.
     rounded : bool, default=False
         Whether boxes have round corners.
     precision : int, default=3
-        Digits after the point. A number that they would change by more than a tenth is written with
-        significant digits instead.
+        Digits after the decimal point. A number that these would change by more than a tenth is
+        written with significant digits instead.
     ax : matplotlib axes, default=None
-        Where to draw; what is there is cleared. None means the current axes or, if no figure is open, a new
-        one that is large enough.
+        The axes to draw on, which are cleared first. None means the current axes or, if no figure
+        is open, those of a new figure that is large enough.
     fontsize : int, default=None
-        Size of the text. None means the largest that lets no boxes overlap.
+        Size of the text. None means the largest size at which no boxes overlap.
     show_missing : bool, default=None
-        Whether to show to which side missing values go. None means: if they go anywhere but to the child with
-        more weight, which is where they go in nodes that had none in training.
+        Whether to show the side to which missing values go. None shows it unless all of them go to
+        the child with more weight, as they do in nodes without missing values in training.
 
     Returns
     -------
@@ -108,8 +113,8 @@ def plot_tree(
     --------
     >>> from splitwood import DecisionTreeRegressor, plot_tree
     >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
-    >>> [box.get_text() for box in plot_tree(tree, impurity=False)]
-    ['x[0] <= 2.5\\nsamples = 3\\nvalue = 6.333', 'samples = 2\\nvalue = 5.0', 'samples = 1\\nvalue = 9.0']
+    >>> [box.get_text() for box in plot_tree(tree, label="none", impurity=False)]
+    ['x[0] <= 2.5\\n3\\n6.333', '2\\n5.0', '1\\n9.0']
     """
     estimator = check_tree(decision_tree, "plot_tree")
     pyplot = load_pyplot("plot_tree")
@@ -121,7 +126,7 @@ def plot_tree(
         decimals=check_count("precision", precision, 0),
         padded=False,
         show_missing=show_missing,
-        # What stands between dollar signs would be set as a formula.
+        # matplotlib would typeset text between dollar signs as a formula.
         escape=lambda text: text.replace("$", r"\$"),
     )
     box = BoxText(
@@ -152,7 +157,10 @@ def plot_tree(
     _fit_font(ax, boxes, widths / columns, levels, fontsize)
     if any(item.is_cut for item in shown):
         drawn = sum(not item.is_cut for item in shown)
-        note = f"{drawn:,} of {tree.node_count:,} nodes; the tree goes down to depth {tree.max_depth:,}"
+        note = (
+            f"{drawn:,} of {tree.node_count:,} nodes; "
+            f"the tree goes down to depth {tree.max_depth:,}"
+        )
         ax.text(0.5, 0.0, note, transform=ax.transAxes, ha="center", va="top", style="italic")
     return boxes
 
@@ -204,10 +212,10 @@ def _fit_font(
     levels: int,
     fontsize: int | None,
 ) -> None:
-    """The largest font that leaves gaps between boxes, which have these shares of the width."""
+    """Set the largest font that leaves gaps between boxes, given each box's share of the width."""
     size = fontsize
     if size is None:
-        # Constrained layouts move the axes before anything is drawn.
+        # A constrained layout moves the axes, so it must run before the axes are measured.
         ax.figure.canvas.figure.draw_without_rendering()
         room = ax.get_window_extent()
         patches = [patch for box in boxes if (patch := box.get_bbox_patch()) is not None]

@@ -1,4 +1,4 @@
-"""How far a long fit is, for people who wait."""
+"""The progress of a long fit, as a bar or a line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Report = Callable[[float], None]
 
 @contextmanager
 def shown_progress(verbose: int, n_rows: int) -> Iterator[Report | None]:
-    """A function to call with the share of the rows that are settled; None if nobody wants to see it."""
+    """Give a function that shows the share of rows in final leaves; None if not verbose."""
     if not verbose:
         yield None
         return
@@ -32,7 +32,7 @@ def _show(bar: Any, settled: int) -> None:
 
 
 def _plain_lines() -> Iterator[Report]:
-    """One line on the standard error, written anew each time."""
+    """Show the progress in one line of the standard error stream, which is overwritten."""
     start = time.monotonic()
 
     def report(share: float) -> None:

@@ -1,8 +1,8 @@
-"""Does this installation answer rightly? Small problems, judged by their definitions.
+"""Checks of an installation: small problems, whose results are compared with their definitions.
 
-Nothing here is clever: a model is walked row by row, a split is compared with every other split, a loss is
-summed up from its rows. That takes a second or two and shares no code with the core. What fits needs
-scikit-learn; models and medians are checked with numpy alone.
+The checks are slow and simple: rows walk down a model one by one, a split is compared with every
+other split, and a loss is the sum over its rows. They take a second or two and share no code with
+the core. Checks of fits need scikit-learn; those of models and medians need only numpy.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from ._median import running_median
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-# Of the targets of some rows and their weights.
+# A function of the targets and the weights of some rows.
 Loss = Callable[[Floats, Floats], float]
 
-# Two ways to the same number differ by less than this, relative to what they are numbers of.
+# Two computations of the same number differ by less than this, relative to its scale.
 TOLERANCE = 1e-9
 LEVEL = 0.7
 
 
 class CheckError(Exception):
-    """An answer that is not what the definition says."""
+    """A result that contradicts its definition."""
 
 
 def checks() -> Iterator[tuple[str, Callable[[], None]]]:
-    """What can be checked here: names, and functions that raise if the answer is wrong."""
+    """List the names of the checks, and functions that raise if a result is wrong."""
     yield "running medians", running_medians
     yield "predictions of models", model_predictions
     yield "model files", model_files
@@ -53,7 +53,7 @@ def checks() -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def has_sklearn() -> bool:
-    """Whether there are estimators at all."""
+    """Whether scikit-learn, which the estimators need, is installed."""
     try:
         import_module("sklearn")
     except ImportError:
@@ -108,11 +108,11 @@ def model_files() -> None:
             _storage.load(path, as_estimator=False)
         except ValueError:
             return
-    raise CheckError("a damaged model file was believed")
+    raise CheckError("a damaged model file was loaded")
 
 
 def _walk(tree: _core.Tree, row: NDArray[Any]) -> int:
-    """The leaf of a row, by the arrays of the tree alone."""
+    """Find the leaf of a row from the arrays of the tree alone."""
     node, left, right = 0, tree.children_left, tree.children_right
     feature, threshold, missing_left = tree.feature, tree.threshold, tree.missing_go_to_left
     while left[node] >= 0:
@@ -123,7 +123,7 @@ def _walk(tree: _core.Tree, row: NDArray[Any]) -> int:
 
 
 def _random_rows(n: int) -> Floats:
-    """Rows with ties, missing and infinite cells."""
+    """Draw rows with ties, missing and infinite cells."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(n, 3)).round(1)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -132,12 +132,12 @@ def _random_rows(n: int) -> Floats:
 
 
 def _random_tree(depth: int) -> dict[str, Any]:
-    """A full tree that nobody fitted, as JSON has it. Its thresholds are values of the rows, to the digit."""
+    """Draw a full tree, as `to_dict` returns it. Some thresholds equal values of the rows."""
     rng = np.random.default_rng(3)
     n = 2 ** (depth + 1) - 1
     right, is_leaf = np.full(n, -1), np.ones(n, dtype=bool)
 
-    # Depth-first: a branch of so many levels has its left half behind its root, then its right half.
+    # In depth-first order, a branch is its root, then its left half, then its right half.
     def number(root: int, levels: int) -> None:
         if levels > 0:
             right[root], is_leaf[root] = root + 2**levels, False
@@ -181,7 +181,7 @@ def squared_error(y: Floats, w: Floats) -> float:
 
 def pinball(level: float) -> Loss:
     def loss(y: Floats, w: Floats) -> float:
-        # The best constant is one of the targets.
+        # One of the targets is a constant with the least loss.
         above = y[:, None] - y
         return float(
             (w[:, None] * np.maximum(level * above, (level - 1) * above)).sum(axis=0).min()
@@ -197,7 +197,7 @@ def absolute_error(y: Floats, w: Floats) -> float:
 def half_poisson_deviance(y: Floats, w: Floats) -> float:
     mean = np.average(y, weights=w)
     if mean == 0:
-        return np.inf  # A Poisson distribution has a positive mean: such a child is no candidate.
+        return np.inf  # A Poisson distribution has a positive mean: such a child is invalid.
     logs = np.log(np.where(y > 0, y, mean) / mean)
     return float((w * (y * logs - y + mean)).sum())
 
@@ -244,7 +244,7 @@ def _estimator(name: str, **parameters: Any) -> Any:
 
 
 def _problem(criterion: str, n: int) -> tuple[Floats, Floats, Floats]:
-    """Rows with ties and missing cells, targets of small counts or three classes, and weights."""
+    """Draw rows with ties and missing cells, targets (small counts or 3 classes), and weights."""
     rng = np.random.default_rng(4)
     X = rng.integers(0, 12, size=(n, 3)).astype(float)
     mean = 1.0 + X[:, 0] + 3.0 * (X[:, 1] > 5)
@@ -263,7 +263,8 @@ def _fit_check(estimator: str, criterion: str) -> Callable[[], None]:
         is_random = estimator.startswith("Extra")
         if is_random:
             parameters["random_state"] = 5
-        # A shallow tree of many rows with weights, and one that is grown to the end without: other kernels.
+        # A shallow tree of many weighted rows and a fully grown tree without weights use different
+        # kernels.
         for n, max_depth in ((600, 2), (80, None)):
             X, y, w = _problem(criterion, n)
             w = w if max_depth else np.ones(n)
@@ -271,12 +272,12 @@ def _fit_check(estimator: str, criterion: str) -> Callable[[], None]:
             tree = model.fit(X, y, w if max_depth else None).tree_
             require(tree.node_count > 1, "a tree of one leaf")
             require(max_depth in (None, tree.max_depth), "the depth")
-            _judge(tree, X, y, w, criterion, is_whole=max_depth is None, is_random=is_random)
+            _check_tree(tree, X, y, w, criterion, is_whole=max_depth is None, is_random=is_random)
 
     return check
 
 
-def _judge(
+def _check_tree(
     tree: _core.Tree,
     X: Floats,
     y: Floats,
@@ -286,7 +287,7 @@ def _judge(
     is_whole: bool,
     is_random: bool,
 ) -> None:
-    """Each node's numbers are those of its rows, no cut of it would have been better, and leaves are due."""
+    """Check the numbers of each node against its rows, its split against all others, and leaves."""
     loss = LOSSES[criterion]
     branches = [(0, np.arange(len(y)))]
     while branches:
@@ -295,29 +296,31 @@ def _judge(
         require(tree.n_node_samples[node] == len(rows), f"number of rows of node {node}")
         impurity = tree.impurity[node] * w[rows].sum()
         require(_near(impurity, here, scale=w.sum()), f"impurity of node {node}")
-        _judge_value(tree.value[node, 0], y[rows], w[rows], criterion, f"value of node {node}")
+        _check_value(tree.value[node, 0], y[rows], w[rows], criterion, f"value of node {node}")
         is_leaf = tree.children_left[node] < 0
         if is_leaf:
-            is_due = (
-                not is_whole or np.ptp(y[rows]) == 0 or min(_parted(X, y, w, rows, loss)) == np.inf
+            is_final = (
+                not is_whole
+                or np.ptp(y[rows]) == 0
+                or min(_split_losses(X, y, w, rows, loss)) == np.inf
             )
-            require(is_due, f"node {node} is a leaf too early")
+            require(is_final, f"node {node} is a leaf too early")
             continue
         x = X[rows, tree.feature[node]]
         missing_left = tree.missing_go_to_left[node] != 0
         goes_left = np.where(np.isnan(x), missing_left, x <= tree.threshold[node])
         left, right = rows[goes_left], rows[~goes_left]
-        require(min(len(left), len(right)) > 0, f"node {node} parts nothing")
+        require(min(len(left), len(right)) > 0, f"node {node} separates no rows")
         if not is_random:
             found = loss(y[left], w[left]) + loss(y[right], w[right])
-            best = min(_parted(X, y, w, rows, loss))
-            require(_near(found, best, scale=here), f"there is a better cut of node {node}")
+            best = min(_split_losses(X, y, w, rows, loss))
+            require(_near(found, best, scale=here), f"there is a better split of node {node}")
         branches.append((int(tree.children_left[node]), left))
         branches.append((int(tree.children_right[node]), right))
 
 
-def _judge_value(value: Floats, y: Floats, w: Floats, criterion: str, name: str) -> None:
-    """A leaf predicts shares of classes, the mean, or a value with the least loss."""
+def _check_value(value: Floats, y: Floats, w: Floats, criterion: str, name: str) -> None:
+    """Check that a value is the shares of the classes, the mean, or has the least loss."""
     if criterion in CLASSES:
         right = np.allclose(value, _shares(y, w), rtol=TOLERANCE, atol=0)
     elif criterion in ("squared_error", "poisson"):
@@ -329,15 +332,15 @@ def _judge_value(value: Floats, y: Floats, w: Floats, criterion: str, name: str)
     require(right, name)
 
 
-def _parted(X: Floats, y: Floats, w: Floats, rows: Rows, loss: Loss) -> Iterator[float]:
-    """What every cut leaves of the loss of some rows; infinite, if there is none."""
+def _split_losses(X: Floats, y: Floats, w: Floats, rows: Rows, loss: Loss) -> Iterator[float]:
+    """Compute the loss of some rows after every split of them; at first, an infinite one."""
     yield np.inf
-    for left, right in _cuts(X, rows):
+    for left, right in _splits(X, rows):
         yield loss(y[left], w[left]) + loss(y[right], w[right])
 
 
-def _cuts(X: Floats, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """Every way to part rows by one feature, with the missing ones on either side."""
+def _splits(X: Floats, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """List every split of rows by one feature, with missing values on either side."""
     for x in X[rows].T:
         is_missing = np.isnan(x)
         values = np.unique(x[~is_missing])
@@ -355,13 +358,13 @@ def categories() -> None:
     y = rng.normal(size=7)[codes] + rng.normal(size=120)
     stump = _estimator("DecisionTreeRegressor", max_depth=1, categorical_features=[0])
     leaves = stump.fit(labels[:, None], y).apply(labels[:, None])
-    found = _squared_error_parted(y, leaves == 1)
+    found = _squared_error_of_sides(y, leaves == 1)
     sets = [chosen for size in range(1, 7) for chosen in combinations(range(7), size)]
-    best = min(_squared_error_parted(y, np.isin(codes, chosen)) for chosen in sets)
+    best = min(_squared_error_of_sides(y, np.isin(codes, chosen)) for chosen in sets)
     require(_near(found, best), "there is a better set of categories")
 
 
-def _squared_error_parted(y: Floats, goes_left: NDArray[np.bool_]) -> float:
+def _squared_error_of_sides(y: Floats, goes_left: NDArray[np.bool_]) -> float:
     return sum(float(((part - part.mean()) ** 2).sum()) for part in (y[goes_left], y[~goes_left]))
 
 
@@ -374,7 +377,7 @@ def offset() -> None:
 
 
 def threads() -> None:
-    # Enough rows for the nodes at the top to be shared, and for predictions too.
+    # With this many rows, threads share the top nodes and the predictions.
     X, y = _noisy(20_000)
     for criterion in ("squared_error", "absolute_error"):
         one, all_of_them = (
@@ -396,14 +399,14 @@ def saved_and_loaded() -> None:
             fitted.save(Path(folder) / "model")
             loaded = _storage.load(Path(folder) / "model", as_estimator=True)
         pickled = pickle.loads(pickle.dumps(fitted))
-        for copy, way in ((loaded, "a file"), (pickled, "a pickle")):
-            require(_same_bytes(copy.tree_, fitted.tree_), f"the tree after {way}")
-            require(copy.get_params() == fitted.get_params(), f"the parameters after {way}")
-            require((copy.predict(X) == fitted.predict(X)).all(), f"predictions after {way}")
+        for copy, source in ((loaded, "a file"), (pickled, "a pickle")):
+            require(_same_bytes(copy.tree_, fitted.tree_), f"the tree from {source}")
+            require(copy.get_params() == fitted.get_params(), f"the parameters from {source}")
+            require((copy.predict(X) == fitted.predict(X)).all(), f"predictions from {source}")
 
 
 def _noisy(n: int) -> tuple[Floats, Floats]:
-    """Rows without order, and targets that keep every digit when a power of two is added."""
+    """Draw rows, and targets that keep all digits when a power of two is added."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(n, 4))
     return X, np.round((X[:, 0] + rng.normal(size=n)) * 64) / 64

@@ -1,4 +1,4 @@
-"""A tree as the dictionary that ``shap.TreeExplainer`` takes for a model: no import of shap, no rounding."""
+"""Trees as dicts for ``shap.TreeExplainer``, without rounding and without an import of shap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier
 
-# What shap can explain as a loss, by its own names.
+# The losses that shap can explain, by its names.
 _OBJECTIVES = {
     "squared_error": "squared_error",
     "friedman_mse": "squared_error",
@@ -21,7 +21,7 @@ _OBJECTIVES = {
 
 
 def to_shap(estimator: Estimator) -> dict[str, Any]:
-    """The model of a fitted tree; see the method `to_shap`."""
+    """Describe a fitted tree; see the method `to_shap`."""
     tree = check_can_be_handed_on(estimator, "to_shap")
     is_classifier = isinstance(estimator, DecisionTreeClassifier)
     if is_classifier and tree.n_outputs != 1:
@@ -39,7 +39,7 @@ def to_shap(estimator: Estimator) -> dict[str, Any]:
                 "node_sample_weight": tree.weighted_n_node_samples,
             }
         ],
-        # Rows are compared as they are, not in float32.
+        # shap must not round rows to float32.
         "input_dtype": np.float64,
         "internal_dtype": np.float64,
         "objective": _OBJECTIVES.get(estimator.criterion),

@@ -1,15 +1,16 @@
-"""Trees of splitwood as trees of scikit-learn, and the other way round.
+"""Trees of splitwood ⇄ trees of scikit-learn.
 
-The one difference that matters: scikit-learn casts the cells of ``X`` to float32 before it compares them with
-a threshold in float64; splitwood compares what it is given.
+Only one difference matters: scikit-learn rounds the cells of ``X`` to float32 before it compares
+them with a float64 threshold; splitwood compares cells in their own precision.
 
-- From splitwood, rows in float32 take the same way in both. A cell in float64 may be rounded across a
-  threshold next to it, and no other threshold could help: both sides round to the same float32.
-- From scikit-learn, a cell goes left if its float32 does. Rounding keeps the order, so that there is a
-  largest float64 that goes left, and that is the threshold: all rows take the same way.
+- From splitwood: float32 rows take the same path in both trees. A float64 cell may be rounded
+  across a threshold next to it. No other threshold would help, because the values on both sides
+  round to the same float32.
+- From scikit-learn: a cell goes left if its float32 does. Rounding keeps the order, so there is a
+  largest float64 that goes left. That value is the threshold, and all rows take the same path.
 
-A genuine estimator is made by fitting one to a few rows of zeros and replacing its nodes, field by field:
-whatever a version of scikit-learn adds to its estimators, its trees or its nodes is there.
+scikit-learn's estimator is fitted to a few rows of zeros, and then its nodes are replaced field by
+field. Attributes and fields that a version of scikit-learn adds are therefore present.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from ._arguments import Estimator, check_can_be_handed_on
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._float32 import float32_below
 from ._sparse import is_sparse
+from ._tree_state import TreeState
 
 if TYPE_CHECKING:
     import sklearn.tree
 
-# A node's fields in scikit-learn, and where we have what belongs there.
+# The fields of scikit-learn's nodes, and the attributes of our tree with their values.
 _FIELDS = {
     "left_child": "children_left",
     "right_child": "children_right",
@@ -42,7 +44,8 @@ _FIELDS = {
     "weighted_n_node_samples": "weighted_n_node_samples",
     "missing_go_to_left": "missing_go_to_left",
 }
-_NODES_AT_A_TIME = 1 << 22
+# Entries of decision paths per chunk of rows.
+_NODES_PER_CHUNK = 1 << 22
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -52,7 +55,7 @@ _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 def to_sklearn(
     estimator: Estimator, X: ArrayLike | None
 ) -> sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier:
-    """A genuine estimator of scikit-learn with the nodes of this one; see the method `to_sklearn`."""
+    """Create an estimator of scikit-learn with the same nodes; see the method `to_sklearn`."""
     import sklearn.tree
 
     tree = check_can_be_handed_on(estimator, "to_sklearn")
@@ -70,7 +73,7 @@ def to_sklearn(
     try:
         made.predict(np.full((1, tree.n_features), np.nan))
     except ValueError:
-        # Some versions refuse to predict missing values for the name of the criterion, or for constraints.
+        # Some versions do not predict missing values with some criteria, or with constraints.
         made.set_params(criterion="squared_error", monotonic_cst=None)
     if hasattr(estimator, "feature_names_in_"):
         made.feature_names_in_ = estimator.feature_names_in_
@@ -79,7 +82,7 @@ def to_sklearn(
 
 
 def _all_classes(estimator: DecisionTreeClassifier) -> NDArray[Any]:
-    """Targets that have each class of each output."""
+    """Get targets in which each class of each output occurs."""
     if estimator.n_outputs_ == 1:
         classes: NDArray[Any] = estimator.classes_
         return classes
@@ -89,7 +92,7 @@ def _all_classes(estimator: DecisionTreeClassifier) -> NDArray[Any]:
 
 
 def _with_nodes(model: Any, tree: _core.Tree) -> Any:
-    """A tree of scikit-learn like `model`, but with the nodes of `tree`."""
+    """Copy a tree of scikit-learn, with the nodes of `tree`."""
     make, arguments, state = model.__reduce__()
     nodes = np.zeros(tree.node_count, dtype=state["nodes"].dtype)
     for field, name in _FIELDS.items():
@@ -108,7 +111,7 @@ def _with_nodes(model: Any, tree: _core.Tree) -> Any:
 
 
 def _copy_parameters(source: BaseEstimator, to: BaseEstimator) -> None:
-    """The parameters that both have."""
+    """Copy the parameters that both estimators have."""
     ours = to.get_params(deep=False)
     to.set_params(**{k: v for k, v in source.get_params(deep=False).items() if k in ours})
 
@@ -116,29 +119,29 @@ def _copy_parameters(source: BaseEstimator, to: BaseEstimator) -> None:
 def _warn_of_float32(estimator: Estimator, X: ArrayLike | None) -> None:
     if X is None:
         affected = _lost_thresholds(estimator.tree_)
-        finding = "part values that are the same in float32"
+        finding = "separate values that are the same in float32"
     else:
         affected = _crossed_thresholds(estimator, X)
         finding = "are crossed by cells of X when these are rounded to float32"
     if affected:
         inner = estimator.tree_.node_count // 2
         warnings.warn(
-            f"to_sklearn: {affected:,} of {inner:,} thresholds {finding}, as scikit-learn does it; "
-            "rows there get other predictions than from splitwood. Fit X in float32, or subtract an "
-            "offset first.",
+            f"to_sklearn: {affected:,} of {inner:,} thresholds {finding}, which scikit-learn uses; "
+            "the predictions of such rows differ from those of splitwood. Fit X in float32, or "
+            "subtract an offset first.",
             UserWarning,
             stacklevel=4,
         )
 
 
 def _crossed_thresholds(estimator: Estimator, X: ArrayLike) -> int:
-    """Number of nodes at which a row of `X` would turn the other way in float32."""
+    """Count the nodes at which a row of `X` goes to the other side in float32."""
     rows = estimator._rows(X)
     tree = estimator.tree_
     feature, threshold = tree.feature, tree.threshold
     crossed: set[int] = set()
-    # In parts, as many rows as pass a few million nodes.
-    n_rows = max(1, _NODES_AT_A_TIME // (tree.max_depth + 1))
+    # The paths of each chunk of rows have at most a few million nodes.
+    n_rows = max(1, _NODES_PER_CHUNK // (tree.max_depth + 1))
     for start in range(0, rows.shape[0], n_rows):
         part = rows[start : start + n_rows]
         part = part.toarray() if is_sparse(part) else part
@@ -150,19 +153,20 @@ def _crossed_thresholds(estimator: Estimator, X: ArrayLike) -> int:
         limits = threshold[nodes]
         with np.errstate(over="ignore"):
             rounded = cells.astype(np.float32)
-        # NaN is on neither side, before and after.
+        # Both comparisons are False for NaN.
         crossed.update(nodes[(cells <= limits) != (rounded <= limits)].tolist())
     return len(crossed)
 
 
 def _lost_thresholds(tree: _core.Tree) -> int:
-    """Number of nodes with a child that no float32 can reach: its rows are others in float32, for sure."""
+    """Count the nodes with a child that no float32 row reaches."""
     inner = np.flatnonzero((tree.children_left >= 0) & np.isfinite(tree.threshold))
     feature, threshold = tree.feature[inner], tree.threshold[inner]
     order = np.lexsort((threshold, feature))
     feature, threshold = feature[order], threshold[order]
     rounded = float32_below(threshold)
-    # Without two thresholds of a feature that have no float32 in between, there is nothing to look for.
+    # There is such a node only if two thresholds of a feature have no float32 in between, or if a
+    # threshold is beyond the range of float32.
     close = (feature[1:] == feature[:-1]) & (rounded[1:] == rounded[:-1])
     if not np.any(close & (threshold[1:] > threshold[:-1])) and np.isfinite(rounded).all():
         return 0
@@ -170,17 +174,20 @@ def _lost_thresholds(tree: _core.Tree) -> int:
 
 
 def _unreachable(tree: _core.Tree) -> int:
-    """Walks down with the range of each feature, undoing it on the way back: O(nodes), whatever the depth."""
+    """Count the nodes with an empty child in float32, in O(nodes) for every depth.
+
+    The walk keeps the range of each feature, and restores it when it leaves a branch.
+    """
     features, thresholds = tree.feature.tolist(), tree.threshold
     rights = tree.children_right.tolist()
-    # Rounded down, a range of float32 is empty if its ends are equal.
+    # A range of float32 is empty if its ends, rounded down, are equal.
     floors = float32_below(thresholds).tolist()
     low, high = (
         np.full(tree.n_features, -np.inf).tolist(),
         np.full(tree.n_features, np.inf).tolist(),
     )
     lost = 0
-    # Either a node to visit, or a bound to set on the way: (node, None) or (feature, (bounds, value)).
+    # A stack of nodes to visit, (node, None), and of bounds to set, (feature, (bounds, value)).
     todo: list[tuple[int, tuple[list[float], float] | None]] = [(0, None)]
     while todo:
         at, bound = todo.pop()
@@ -191,9 +198,10 @@ def _unreachable(tree: _core.Tree) -> int:
         if feature < 0:
             continue
         floor = floors[at]
-        # An infinite threshold parts all values from the missing ones.
+        # An infinite threshold separates missing values from all others.
         lost += floor < np.inf and not (low[feature] < floor < high[feature])
-        # Backwards: left branch below the threshold, right branch above it, and all as it was.
+        # The last entry comes first: set the upper bound, visit the left branch, restore the bound;
+        # then the same with the lower bound and the right branch.
         todo += [
             (feature, (low, low[feature])),
             (rights[at], None),
@@ -209,22 +217,24 @@ def _unreachable(tree: _core.Tree) -> int:
 
 
 def from_sklearn(estimator: Any) -> Estimator:
-    """Make a tree of splitwood from a fitted tree of scikit-learn, with the same predictions for every row.
+    """Convert a fitted tree of scikit-learn to a tree of splitwood with the same predictions.
 
     Parameters
     ----------
-    estimator : DecisionTreeRegressor, DecisionTreeClassifier, ExtraTreeRegressor or ExtraTreeClassifier
-        A fitted tree of scikit-learn. The trees of a forest are in its ``estimators_``.
+    estimator : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
+        A fitted tree, possibly an ``ExtraTreeRegressor`` or ``ExtraTreeClassifier``. The trees of a
+        forest are in its attribute ``estimators_``.
 
     Returns
     -------
     tree : splitwood.DecisionTreeRegressor or splitwood.DecisionTreeClassifier
-        A fitted tree with the parameters that both have. Nodes are numbered depth-first, whatever their
-        order was. Thresholds are moved a little, to where scikit-learn's rounding of ``X`` puts them.
+        A fitted tree with the parameters that both classes have. Its nodes are numbered
+        depth-first, whatever their order in scikit-learn was. Its thresholds differ slightly, to
+        account for scikit-learn's rounding of ``X``.
 
     See Also
     --------
-    DecisionTreeRegressor.to_sklearn : The other way.
+    DecisionTreeRegressor.to_sklearn : The conversion in the other direction.
 
     Examples
     --------
@@ -249,7 +259,7 @@ def from_sklearn(estimator: Any) -> Estimator:
     check_is_fitted(estimator)
     tree = estimator.tree_
     if np.any(getattr(tree, "_n_categories", -1) > 0):
-        raise ValueError("from_sklearn: categorical features can't be taken over yet")
+        raise ValueError("from_sklearn: categorical features can't be converted yet")
     _copy_parameters(estimator, made)
     made.tree_ = _from_nodes(tree)
     made.n_outputs_ = tree.n_outputs
@@ -266,32 +276,34 @@ def from_sklearn(estimator: Any) -> Estimator:
 
 
 def _from_nodes(tree: Any) -> _core.Tree:
-    """The nodes of a tree of scikit-learn, depth-first."""
+    """Get the nodes of a tree of scikit-learn in depth-first order."""
     order = _depth_first(tree.children_left, tree.children_right)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     right = tree.children_right[order].astype(np.int64)
     return _core.Tree._from_state(
-        tree.n_features,
-        tree.n_outputs * tree.max_n_classes,
-        tree.feature[order].astype(np.int64),
-        _threshold_of_float32(tree.threshold[order]),
-        tree.missing_go_to_left[order].astype(np.uint8),
-        np.where(right >= 0, number[right], right),
-        tree.value[order].ravel(),
-        tree.impurity[order],
-        tree.n_node_samples[order].astype(np.int64),
-        tree.weighted_n_node_samples[order],
-        tree.n_outputs,
-        None,
+        TreeState(
+            n_features=tree.n_features,
+            n_outputs=tree.n_outputs,
+            n_values=tree.n_outputs * tree.max_n_classes,
+            feature=tree.feature[order].astype(np.int64),
+            threshold=_threshold_of_float32(tree.threshold[order]),
+            missing_go_to_left=tree.missing_go_to_left[order].astype(np.uint8),
+            children_right=np.where(right >= 0, number[right], right),
+            value=tree.value[order].ravel(),
+            impurity=tree.impurity[order],
+            n_node_samples=tree.n_node_samples[order].astype(np.int64),
+            weighted_n_node_samples=tree.weighted_n_node_samples[order],
+            categories=None,
+        )
     )
 
 
 def _depth_first(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int64]:
-    """The node ids in depth-first order."""
+    """Get the node ids in depth-first order."""
     inner = np.flatnonzero(left >= 0)
     if np.array_equal(left[inner], inner + 1):
-        # As they are, but for trees that were grown best-first.
+        # The order is depth-first already, unless the tree was grown best-first.
         return np.arange(len(left))
     left, right = left.tolist(), right.tolist()
     order = []
@@ -305,17 +317,17 @@ def _depth_first(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _threshold_of_float32(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest float64 whose float32 is at most the threshold.
+    """Get the largest float64 that is at most the threshold when rounded to float32.
 
-    It is halfway between two neighbours in float32, one on each side; what is just halfway is rounded to
-    the one whose last bit is 0.
+    Two float32 neighbours enclose the threshold. The result is halfway between them, or just below,
+    because the halfway value itself is rounded to the neighbour whose last bit is 0.
     """
     below = float32_below(thresholds)
     with np.errstate(over="ignore", invalid="ignore"):
         above = np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64)
-        # Sums of two such numbers are exact in float64, halves too.
+        # Sums of two float32 neighbours and their halves are exact in float64.
         halfway = 0.5 * (below + above)
         rounds_up = halfway.astype(np.float32) > below
     moved = np.where(rounds_up, np.nextafter(halfway, -np.inf), halfway)
-    # Beyond the largest float32 there is nothing to part.
+    # Thresholds beyond the largest float32 need no change: there are no cells to separate.
     return np.where(np.abs(thresholds) >= _LARGEST_FLOAT32, thresholds, moved)

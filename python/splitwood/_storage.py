@@ -1,8 +1,7 @@
 """Fitted estimators ⇄ files and dicts.
 
-Both hold the same parts (`Stored`). A file is checked by the core, from its first byte to its last; what is
-JSON in it, and a dict as a whole, are checked here. Nothing of scikit-learn is needed until an estimator is
-asked for.
+Both hold the same parts (`Stored`). The core checks every byte of a file; this module checks the
+JSON in it, and dicts as a whole. scikit-learn is imported only to create an estimator.
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ from numpy.typing import NDArray
 from . import _category_labels, _class_labels, _core, _parameters
 from ._categories import codes_of
 from ._model import ClassificationModel, Model, RegressionModel
+from ._tree_state import CategoryState, TreeState
 
 if TYPE_CHECKING:
     from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 
     Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
 
-# Estimators that can be stored, and whether their answers are classes.
+# The estimators that can be stored, and whether they are classifiers.
 _CLASSIFIES = {
     "DecisionTreeRegressor": False,
     "DecisionTreeClassifier": True,
@@ -36,7 +36,7 @@ _CLASSIFIES = {
 }
 _FORMAT = "splitwood"
 FORMAT_VERSION = (1, 0)
-# The upper half of a threshold that stands for a set of categories.
+# The upper half of a NaN that stands for a set of categories instead of a threshold.
 _SET = 0x7FF8 << 48
 _NOT_FINITE = {"inf": np.inf, "-inf": -np.inf}
 
@@ -46,19 +46,20 @@ class Stored:
     """A fitted estimator as data."""
 
     estimator: str
-    # By name; as JSON has them.
+    # By name, as JSON values.
     parameters: dict[str, Any]
     tree: _core.Tree
     feature_names: list[str] | None
-    # A list for each output, and numpy's name for its dtype; None for a regression.
+    # One list of labels per output, and numpy's name of its dtype; None for a regressor.
     classes: list[list[Any]] | None
     classes_dtype: list[str] | None
-    # A list of labels for each feature with categories; None if there are none, or only codes are known.
+    # One list of labels per feature, None for a numeric feature. None instead of the list if no
+    # feature is categorical, or if only codes are known.
     categories: list[list[Any] | None] | None
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
-        """What there is to store of a fitted estimator, or of one derived from it."""
+        """Collect the parts of a fitted estimator; a subclass is stored as its base class."""
         kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
         categories = getattr(estimator, "categories_", None)
@@ -80,7 +81,7 @@ class Stored:
         )
 
     def attributes(self) -> dict[str, Any]:
-        """What `fit` would have set."""
+        """Get the attributes that `fit` sets."""
         attributes: dict[str, Any] = {
             "tree_": self.tree,
             "n_features_in_": self.tree.n_features,
@@ -89,20 +90,20 @@ class Stored:
             "categories_": None,
         }
         if self.categories is not None:
-            # A tree without categories has none of any feature.
-            counts, _ = self.tree._state()[-1] or ([0] * self.tree.n_features, [])
+            known = self.tree._state()["categories"]
+            counts = [0] * self.tree.n_features if known is None else known["counts"]
             labels = _category_labels.to_arrays(self.categories, counts)
             attributes |= {
-                "is_categorical_": np.array([known is not None for known in labels]),
+                "is_categorical_": np.array([array is not None for array in labels]),
                 "categories_": labels,
-                "_codes": [None if known is None else codes_of(known) for known in labels],
+                "_codes": [None if array is None else codes_of(array) for array in labels],
             }
         if self.feature_names is not None:
             attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
         if self.classes is not None:
             dtypes: list[Any] = self.classes_dtype or [None] * len(self.classes)
             classes = list(map(_class_labels.to_array, self.classes, dtypes))
-            # Of one output without lists, as scikit-learn has it.
+            # For one output, scikit-learn has no list of outputs.
             n_classes = list(map(len, classes))
             if len(classes) == 1:
                 attributes |= {"classes_": classes[0], "n_classes_": n_classes[0]}
@@ -119,8 +120,8 @@ class Stored:
         known = kind._get_param_names()
         if unknown := sorted(self.parameters.keys() - known):
             warnings.warn(
-                f"the model was saved with {', '.join(unknown)}, which {self.estimator} does not have in "
-                "this version; it predicts the same, but another fit will do without",
+                f"the model was saved with {', '.join(unknown)}, which {self.estimator} does not "
+                "have in this version; predictions are the same, but another fit ignores it",
                 stacklevel=4,
             )
         stored = {name: value for name, value in self.parameters.items() if name in known}
@@ -136,25 +137,25 @@ def load(path: str | os.PathLike[str], *, as_estimator: Literal[False]) -> Model
 @overload
 def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any: ...
 def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any:
-    """Load an estimator from a file that its ``save`` has written.
+    """Load an estimator from a file that its method ``save`` has written.
 
-    Safe for files from strangers, which a pickle is not: everything is checked before it is used, and nothing
-    is run. A damaged file is refused.
+    Unlike a pickle, the file may come from an untrusted source: everything is checked before it is
+    used, and no code is run. A damaged file is refused.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     as_estimator : bool, default=None
-        None gives the fitted estimator where scikit-learn is installed, and a `Model` where it is not, which
-        predicts the same and needs numpy only. True insists on the estimator; False gives a `Model` in any
-        case, without importing scikit-learn.
+        None gives the fitted estimator if scikit-learn is installed, and otherwise a `Model`, which
+        has the same predictions and needs only numpy. True always gives the estimator. False
+        always gives a `Model`, and does not import scikit-learn.
 
     Returns
     -------
     model : DecisionTreeRegressor, DecisionTreeClassifier or Model
-        As it was saved. A parameter that a file can't hold, such as a callable, is a string that says so;
-        `fit` refuses it.
+        The saved estimator. A parameter that a file can't hold, such as a callable, is a string
+        that says so, and `fit` refuses it.
 
     Examples
     --------
@@ -169,21 +170,23 @@ def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> A
 
 
 def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Any:
-    """Make an estimator from what ``to_dict`` has given, for example by way of JSON.
+    """Create an estimator from a dict that its method ``to_dict`` has returned.
 
-    Everything is checked before it is used, and nothing is run.
+    The dict may have been stored as JSON. Everything is checked before it is used, and no code is
+    run.
 
     Parameters
     ----------
     data : dict
-        What ``to_dict`` has given.
+        The result of ``to_dict``.
     as_estimator : bool, default=None
-        As in `load`.
+        None gives the fitted estimator if scikit-learn is installed, and otherwise a `Model`; True
+        always gives the estimator, False always a `Model`. See `load`.
 
     Returns
     -------
     model : DecisionTreeRegressor, DecisionTreeClassifier or Model
-        The same to the last bit.
+        The converted estimator, the same to the last bit.
 
     Examples
     --------
@@ -197,7 +200,7 @@ def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Any:
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, which is there as a whole or not at all."""
+    """Write a fitted estimator to a file. A write that fails leaves no incomplete file."""
     stored = Stored.of(estimator)
     about: dict[str, Any] = {
         "estimator": stored.estimator,
@@ -213,46 +216,32 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def to_dict(estimator: Any) -> dict[str, Any]:
-    """A fitted estimator as lists, numbers and strings."""
+    """Convert a fitted estimator to lists, numbers and strings."""
     stored = Stored.of(estimator)
-    (
-        n_features,
-        n_values,
-        feature,
-        threshold,
-        missing,
-        right,
-        values,
-        impurity,
-        rows,
-        weight,
-        n_outputs,
-        categories,
-    ) = stored.tree._state()
+    tree = stored.tree._state()
+    weight = tree["weighted_n_node_samples"]
     return {
         "format": _FORMAT,
         "version": list(FORMAT_VERSION),
         "estimator": stored.estimator,
         "splitwood": _core.__version__,
         "parameters": stored.parameters,
-        "n_features": n_features,
-        "n_outputs": n_outputs,
+        "n_features": tree["n_features"],
+        "n_outputs": tree["n_outputs"],
         "feature_names": stored.feature_names,
         "classes": stored.classes,
         "classes_dtype": stored.classes_dtype,
         "categories": stored.categories,
         "tree": {
-            "feature": feature.tolist(),
-            "threshold": _thresholds_out(threshold),
-            "missing_go_to_left": missing.astype(bool).tolist(),
-            "children_right": right.tolist(),
-            "value": values.reshape(-1, n_values).tolist(),
-            "impurity": _numbers_out(impurity),
-            "n_node_samples": rows.tolist(),
+            "feature": tree["feature"].tolist(),
+            "threshold": _thresholds_out(tree["threshold"]),
+            "missing_go_to_left": tree["missing_go_to_left"].astype(bool).tolist(),
+            "children_right": tree["children_right"].tolist(),
+            "value": tree["value"].reshape(-1, tree["n_values"]).tolist(),
+            "impurity": _numbers_out(tree["impurity"]),
+            "n_node_samples": tree["n_node_samples"].tolist(),
             "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
-            "categories": None
-            if categories is None
-            else {"counts": categories[0], "sets": categories[1]},
+            "categories": tree["categories"],
         },
     }
 
@@ -271,7 +260,7 @@ def _has_sklearn() -> bool:
     try:
         from . import _estimators  # noqa: F401
     except ModuleNotFoundError as error:
-        # Not there. One that is there but broken is not our choice to pass over.
+        # It is not installed. Errors of a broken installation are raised.
         if (error.name or "").partition(".")[0] not in ("sklearn", "scipy"):
             raise
         return False
@@ -290,7 +279,7 @@ def _read(path: str | os.PathLike[str]) -> Stored:
             about = json.loads(text)
         except (ValueError, RecursionError):
             raise ValueError(f"model: {os.fspath(path)}: section 'params' is not JSON") from None
-    # What later minor versions may add informs, and no more.
+    # Later minor versions may add keys, which are ignored: predictions do not depend on them.
     match about:
         case {"estimator": str(estimator), "parameters": dict(parameters)}:
             dtypes, categories = about.get("classes_dtype"), about.get("categories")
@@ -302,7 +291,7 @@ def _read(path: str | os.PathLike[str]) -> Stored:
 
 
 def _checked(stored: Stored) -> Stored:
-    """The same, if its parts go together. The tree has been checked by the core."""
+    """Check that the parts are consistent. The core has checked the tree."""
     classifies = _CLASSIFIES.get(stored.estimator)
     if classifies is None or classifies != (stored.classes is not None):
         raise ValueError(
@@ -327,12 +316,13 @@ def _undict(data: dict[str, Any]) -> Stored:
         case {"format": "splitwood", "version": [int(major), int(minor)]}:
             if major != FORMAT_VERSION[0]:
                 raise ValueError(
-                    f"model: it is written in format {major}.{minor}, and this version of splitwood reads "
-                    f"{FORMAT_VERSION[0]}.x; use the version that wrote it, or a newer one"
+                    f"model: it is written in format {major}.{minor}, and this version of "
+                    f"splitwood reads {FORMAT_VERSION[0]}.x; use the version that wrote it, "
+                    "or a newer one"
                 )
         case _:
             raise ValueError(
-                "model: this is not what to_dict gives: format and version are missing"
+                "model: this is not a result of to_dict: format and version are missing"
             )
     _refuse_others(
         data,
@@ -351,7 +341,7 @@ def _undict(data: dict[str, Any]) -> Stored:
     tree = _tree(_take(data, "tree", lambda value: isinstance(value, dict)), n_features, n_outputs)
     n_values = 1 if classes is None else max(map(len, classes), default=0)
     if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
-        raise ValueError("model: value, classes and n_outputs do not go together")
+        raise ValueError("model: value, classes and n_outputs are not consistent")
     categories = data.get("categories")
     return _checked(Stored(estimator, parameters, tree, names, classes, dtypes, categories))
 
@@ -365,26 +355,32 @@ def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:
     values = _take(data, "value", lambda value: _is_list_of(list, value) and len(value) > 0)
     n_values = len(values[0])
     if any(len(row) != n_values for row in values):
-        raise ValueError("model: value must have as many numbers for each node")
+        raise ValueError("model: value must have the same number of values for each node")
     missing = _take(data, "missing_go_to_left", lambda value: _is_list_of(bool, value))
     weight = data.get("weighted_n_node_samples")
     categories = data.get("categories")
     if categories is not None:
         _refuse_others(categories, "counts sets")
-        categories = (_counts("counts", categories, 32), _counts("sets", categories, 64))
+        categories = CategoryState(
+            counts=_counts("counts", categories, 32), sets=_counts("sets", categories, 64)
+        )
     return _core.Tree._from_state(
-        n_features,
-        n_values,
-        _integers("feature", data),
-        _thresholds_in(data.get("threshold")),
-        np.array(missing, dtype=np.uint8),
-        _integers("children_right", data),
-        _numbers_in("value", [number for row in values for number in row]),
-        _numbers_in("impurity", data.get("impurity")),
-        _integers("n_node_samples", data),
-        None if weight is None else _numbers_in("weighted_n_node_samples", weight),
-        n_outputs,
-        categories,
+        TreeState(
+            n_features=n_features,
+            n_outputs=n_outputs,
+            n_values=n_values,
+            feature=_integers("feature", data),
+            threshold=_thresholds_in(data.get("threshold")),
+            missing_go_to_left=np.array(missing, dtype=np.uint8),
+            children_right=_integers("children_right", data),
+            value=_numbers_in("value", [number for row in values for number in row]),
+            impurity=_numbers_in("impurity", data.get("impurity")),
+            n_node_samples=_integers("n_node_samples", data),
+            weighted_n_node_samples=(
+                None if weight is None else _numbers_in("weighted_n_node_samples", weight)
+            ),
+            categories=categories,
+        )
     )
 
 
@@ -400,7 +396,7 @@ def _refuse_others(data: dict[str, Any], known: str) -> None:
 
 def _take(data: dict[str, Any], name: str, is_right: Callable[[Any], bool]) -> Any:
     if name not in data or not is_right(data[name]):
-        raise ValueError(f"model: {name} is missing, or not what to_dict gives")
+        raise ValueError(f"model: {name} is missing, or not of the type that to_dict gives it")
     return data[name]
 
 
@@ -411,12 +407,12 @@ def _is_list_of(kind: type, values: Any) -> bool:
 def _integers(name: str, data: dict[str, Any]) -> NDArray[np.int64]:
     values = _take(data, name, lambda value: _is_list_of(int, value))
     if not all(-(1 << 63) <= value < 1 << 63 for value in values):
-        raise ValueError(f"model: {name} has a number beyond all nodes")
+        raise ValueError(f"model: {name} has a number that does not fit into 64 bits")
     return np.array(values, dtype=np.int64)
 
 
 def _counts(name: str, data: dict[str, Any], bits: int) -> list[int]:
-    """Numbers that are not negative and have so many bits."""
+    """Get a list of non-negative integers of at most this many bits."""
     values: list[int] = _take(data, name, lambda value: _is_list_of(int, value))
     if not all(0 <= value < 1 << bits for value in values):
         raise ValueError(f"model: {name} has a number of more than {bits} bits")
@@ -424,7 +420,7 @@ def _counts(name: str, data: dict[str, Any], bits: int) -> list[int]:
 
 
 def _thresholds_out(values: NDArray[np.float64]) -> list[Any]:
-    """Thresholds, and where categories decide the place of their set: the lower half of a NaN."""
+    """Convert thresholds; a NaN stands for a set of categories, whose place is its lower half."""
     numbers: list[Any] = _numbers_out(values)
     for node in np.flatnonzero(np.isnan(values)):
         numbers[node] = {"set": int(values.view(np.uint64)[node]) & 0xFFFF_FFFF}
@@ -446,7 +442,7 @@ def _thresholds_in(values: Any) -> NDArray[np.float64]:
 
 
 def _numbers_out(values: NDArray[np.float64]) -> list[float | str]:
-    """Finite numbers as they are, others by their name."""
+    """Convert to a list in which numbers that are not finite are strings."""
     numbers = values.tolist()
     return (
         numbers if np.isfinite(values).all() else [n if np.isfinite(n) else str(n) for n in numbers]

@@ -1,4 +1,4 @@
-"""A tree as text: scikit-learn's ``export_text``, for trees of any depth."""
+"""``export_text``, as in scikit-learn but for trees of any depth."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def export_text(
     decision_tree : DecisionTreeRegressor or DecisionTreeClassifier
         A fitted tree.
     feature_names : array-like of str of shape (n_features,), default=None
-        Names of the features. None means those of the data frame that was fitted or, if it had none,
-        "feature_0", "feature_1" and so on.
+        Names of the features. None means those of the fit or, if the fit had none, "feature_0",
+        "feature_1" and so on.
     class_names : array-like of shape (n_classes,), default=None
-        Names of the classes, in the order of ``classes_``. None means the labels themselves.
+        Names of the classes, in the order of ``classes_``. None shows the labels.
     max_depth : int, default=10
-        Deepest level of a split that is written; the root is at depth 0. What is cut off is marked with the
-        levels and nodes that it has. None means the whole tree.
+        Deepest level of a split that is written; the root is at depth 0. A line with its depth and
+        number of nodes stands for a deeper branch. None means the whole tree.
     spacing : int, default=3
-        Width of an indentation.
+        Number of characters per level of indentation.
     decimals : int, default=2
-        Digits after the point. A number that they would change by more than a tenth is written with
-        significant digits instead.
+        Digits after the decimal point. A number that these would change by more than a tenth is
+        written with significant digits instead.
     show_weights : bool, default=False
         Whether the leaves of a classifier show the weight of each class.
     show_missing : bool, default=None
-        Whether to show to which side missing values go. None means: if they go anywhere but to the child with
-        more weight, which is where they go in nodes that had none in training.
+        Whether to show the side to which missing values go. None shows it unless all of them go to
+        the child with more weight, as they do in nodes without missing values in training.
 
     Returns
     -------
     report : str
-        The rules, a line each.
+        The rules, one per line.
 
     See Also
     --------
@@ -97,7 +97,8 @@ def export_text(
             lines.append(f"{_indent(item, spacing)} {describe(item.node)}")
         elif item.is_cut:
             lines.append(
-                f"{_indent(item, spacing)} truncated branch of depth {item.height}, {item.size:,} nodes"
+                f"{_indent(item, spacing)} truncated branch of depth {item.height}, "
+                f"{item.size:,} nodes"
             )
     return "\n".join(lines) + "\n"
 
@@ -107,7 +108,7 @@ def _indent(item: Shown, spacing: int) -> str:
 
 
 def _leaf_words(estimator: Estimator, labels: Labels, show_weights: bool) -> Callable[[int], str]:
-    """What a leaf predicts, as a function of its node id."""
+    """Get a function that describes the prediction of a leaf, given its node id."""
     tree = estimator.tree_
     values, weight = tree.value, tree.weighted_n_node_samples
 

@@ -1,9 +1,9 @@
 //! The class `Tree`: the arena as numpy arrays, with scikit-learn's names.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyBytes;
 
 use super::arrays::{Cells, Entries, Table, filled, is_plain_table, vector, with_matrix};
 use super::error::without_interpreter;
@@ -246,60 +246,77 @@ impl PyTree {
         without_interpreter(py, |_| Tree::from_bytes(bytes)).map(Self)
     }
 
-    /// Everything there is, part by part, for ``_from_state``.
-    fn _state<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+    /// All parts of the tree by name, for ``_from_state``.
+    fn _state<'py>(slf: &Bound<'py, Self>) -> TreeState<'py> {
         let py = slf.py();
         let tree = slf.get();
-        let weight = tree.0.statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight));
-        let state = (
-            tree.0.n_features(),
-            tree.0.n_values(),
-            tree.feature(py),
-            tree.threshold(py),
-            tree.missing_go_to_left(py),
-            tree.children_right(py),
-            PyArray1::from_slice(py, &tree.0.statistics.values),
-            tree.impurity(py),
-            tree.n_node_samples(py),
-            weight,
-            tree.0.n_outputs(),
-            tree.0.categories.as_ref().map(|categories| (categories.counts.clone(), categories.sets.words.clone())),
-        );
-        state.into_pyobject(py)
+        let statistics = &tree.0.statistics;
+        TreeState {
+            n_features: tree.0.n_features(),
+            n_outputs: tree.0.n_outputs(),
+            n_values: tree.0.n_values(),
+            feature: tree.feature(py),
+            threshold: tree.threshold(py),
+            missing_go_to_left: tree.missing_go_to_left(py),
+            children_right: tree.children_right(py),
+            value: PyArray1::from_slice(py, &statistics.values),
+            impurity: tree.impurity(py),
+            n_node_samples: tree.n_node_samples(py),
+            weighted_n_node_samples: statistics.weight.as_ref().map(|weight| PyArray1::from_slice(py, weight)),
+            categories: tree.0.categories.as_ref().map(|categories| CategoryState {
+                counts: categories.counts.clone(),
+                sets: categories.sets.words.clone(),
+            }),
+        }
     }
 
-    /// Rebuild a tree from its arrays; everything is checked first.
+    /// Rebuild a tree from its parts; everything is checked first.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // Part by part, as `_state` gives them.
-    fn _from_state(
-        n_features: usize,
-        n_values: usize,
-        feature: PyReadonlyArray1<'_, i64>,
-        threshold: PyReadonlyArray1<'_, f64>,
-        missing_go_to_left: PyReadonlyArray1<'_, u8>,
-        children_right: PyReadonlyArray1<'_, i64>,
-        values: PyReadonlyArray1<'_, f64>,
-        impurity: PyReadonlyArray1<'_, f64>,
-        n_node_samples: PyReadonlyArray1<'_, i64>,
-        weight: Option<PyReadonlyArray1<'_, f64>>,
-        n_outputs: usize,
-        categories: Option<(Vec<u32>, Vec<u64>)>,
-    ) -> PyResult<Self> {
+    #[allow(clippy::needless_pass_by_value)] // The binding extracts a value.
+    fn _from_state(state: TreeState<'_>) -> PyResult<Self> {
+        let weight = state.weighted_n_node_samples.as_ref().map(PyArrayMethods::readonly);
         let tree = Tree::from_arrays(&Arrays {
-            n_features,
-            n_values,
-            feature: &vector(&feature),
-            threshold: &vector(&threshold),
-            missing_left: &vector(&missing_go_to_left),
-            right: &vector(&children_right),
-            values: &vector(&values),
-            impurity: &vector(&impurity),
-            rows: &vector(&n_node_samples),
+            n_features: state.n_features,
+            n_values: state.n_values,
+            feature: &vector(&state.feature.readonly()),
+            threshold: &vector(&state.threshold.readonly()),
+            missing_left: &vector(&state.missing_go_to_left.readonly()),
+            right: &vector(&state.children_right.readonly()),
+            values: &vector(&state.value.readonly()),
+            impurity: &vector(&state.impurity.readonly()),
+            rows: &vector(&state.n_node_samples.readonly()),
             weight: weight.as_ref().map(vector).as_deref(),
-            categories: categories.map(|(counts, words)| Categories { counts, sets: CategorySets { words } }),
+            categories: state
+                .categories
+                .map(|CategoryState { counts, sets }| Categories { counts, sets: CategorySets { words: sets } }),
         })?;
-        Ok(Self(tree.with_outputs(n_outputs)?))
+        Ok(Self(tree.with_outputs(state.n_outputs)?))
     }
+}
+
+/// The parts of a tree as a dict: `TreeState` of `_tree_state.py`, which describes the fields.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct TreeState<'py> {
+    n_features: usize,
+    n_outputs: usize,
+    n_values: usize,
+    feature: Bound<'py, PyArray1<i64>>,
+    threshold: Bound<'py, PyArray1<f64>>,
+    missing_go_to_left: Bound<'py, PyArray1<u8>>,
+    children_right: Bound<'py, PyArray1<i64>>,
+    value: Bound<'py, PyArray1<f64>>,
+    impurity: Bound<'py, PyArray1<f64>>,
+    n_node_samples: Bound<'py, PyArray1<i64>>,
+    weighted_n_node_samples: Option<Bound<'py, PyArray1<f64>>>,
+    categories: Option<CategoryState>,
+}
+
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct CategoryState {
+    counts: Vec<u32>,
+    sets: Vec<u64>,
 }
 
 /// An array in numpy's own memory: of arrays in memory of others numpy refuses some things, for example to make a view writable again,

@@ -106,18 +106,20 @@ def chain(depth):
     missing_left = np.zeros(n_nodes, dtype=np.uint8)
     model = DecisionTreeRegressor().fit([[0.0]], [0.0])
     model.tree_ = model.tree_._from_state(
-        1,
-        1,
-        feature,
-        threshold,
-        missing_left,
-        right,
-        values,
-        np.zeros(n_nodes),
-        rows,
-        None,
-        1,
-        None,
+        {
+            "n_features": 1,
+            "n_outputs": 1,
+            "n_values": 1,
+            "feature": feature,
+            "threshold": threshold,
+            "missing_go_to_left": missing_left,
+            "children_right": right,
+            "value": values,
+            "impurity": np.zeros(n_nodes),
+            "n_node_samples": rows,
+            "weighted_n_node_samples": None,
+            "categories": None,
+        }
     )
     return model
 

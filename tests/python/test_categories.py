@@ -357,13 +357,13 @@ def test_masks_places_and_names_mean_the_same(features):
         ("city", 'must be "from_dtype"'),
         (["town"], "X has no feature 'town'"),
         (["city", "town"], "X has no feature 'town'"),
-        ([4], "places must be between 0 and 3, got 4"),
-        ([0, -1], "places must be between 0 and 3, got -1"),
+        ([4], "indices must be between 0 and 3, got 4"),
+        ([0, -1], "indices must be between 0 and 3, got -1"),
         ([True, False], "a mask of 2 entries, but X has 4 features"),
         ([True] * 5, "a mask of 5 entries, but X has 4 features"),
-        ([0.5], "must be a mask, places or names"),
-        ([1.0], "must be a mask, places or names"),
-        ([None], "must be a mask, places or names"),
+        ([0.5], "must be a mask, indices or names"),
+        ([1.0], "must be a mask, indices or names"),
+        ([None], "must be a mask, indices or names"),
         ([[0]], "must have one dimension"),
         (3, "must have one dimension"),
         ({"city"}, "must have one dimension"),
@@ -504,7 +504,7 @@ def test_labels_of_any_type():
     ids=["pandas", "polars", "numpy"],
 )
 def test_what_cannot_be_a_label_is_refused(X):
-    with pytest.raises(ValueError, match=r"^X: column ('a'|0) holds what can't be a label"):
+    with pytest.raises(ValueError, match=r"^X: column ('a'|0) holds values that can't be labels"):
         DecisionTreeRegressor(categorical_features=[0]).fit(X, [0.0, 1.0])
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.tree
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 from splitwood import _estimators as estimators
+from splitwood import _sklearn_inputs as inputs
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_path")
 
@@ -21,13 +23,13 @@ METHODS = ("predict", "predict_proba", "predict_log_proba", "apply", "decision_p
 def validations(monkeypatch):
     """Counts the calls of scikit-learn's validation."""
     calls = []
-    validate = estimators.validate_data
+    validate = inputs.validate_data
 
     def counting(*args, **settings):
         calls.append(args)
         return validate(*args, **settings)
 
-    monkeypatch.setattr(estimators, "validate_data", counting)
+    monkeypatch.setattr(inputs, "validate_data", counting)
     return calls
 
 
@@ -85,6 +87,21 @@ PACKED = np.zeros(1, dtype=[("pad", "i1"), ("x", "f8", (3,))])["x"]
     ids=["list", "int", "float16", "big-endian", "subclass", "packed", "frame"],
 )
 def test_everything_else_is_validated(method, X, model, validations):
+    validations.clear()
+    getattr(model, method)(X)
+    assert len(validations) == 1
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("X", [csr_matrix(ROW), ROW.tolist()], ids=["sparse", "list"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("has_names", [False, True])
+def test_rows_are_validated_once(method, X, n_outputs, has_names, validations):
+    rows, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    rows = rows.iloc[:, :3] if has_names else rows.iloc[:, :3].to_numpy()
+    targets = y if n_outputs == 1 else np.stack([y, 1 - y], axis=1)
+    model = DecisionTreeClassifier(max_depth=4).fit(rows, targets)
     validations.clear()
     getattr(model, method)(X)
     assert len(validations) == 1

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor, _estimators
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor, _base_tree
 from splitwood._progress import shown_progress
 from trees import assert_same_tree
 
@@ -42,7 +42,7 @@ def test_a_line_where_tqdm_is_not_installed(capsys, monkeypatch):
 
 def fit_and_tell(report, monkeypatch):
     """Fits a large table, with a function of the test's own to tell how far that is."""
-    monkeypatch.setattr(_estimators, "shown_progress", lambda verbose, n_rows: nullcontext(report))
+    monkeypatch.setattr(_base_tree, "shown_progress", lambda verbose, n_rows: nullcontext(report))
     X, y = problem(1_000_000)
     return DecisionTreeRegressor().fit(X, X[:, 0] + y)
 

@@ -27,6 +27,7 @@ from splitwood import (
     ExtraTreeRegressor,
     _core,
 )
+from splitwood._tree_state import CategoryState, TreeState
 from trees import assert_same_tree
 
 RNG = np.random.default_rng(0)
@@ -349,7 +350,20 @@ def test_case_23_a_deep_chain_comes_back(way, tmp_path):
     missing = np.zeros(inner, dtype=np.uint8)
     ones = np.ones(inner, dtype=np.int64)
     chain.tree_ = _core.Tree._from_state(
-        1, 1, feature, numbers, missing, right, numbers, numbers, ones, None, 1, None
+        {
+            "n_features": 1,
+            "n_outputs": 1,
+            "n_values": 1,
+            "feature": feature,
+            "threshold": numbers,
+            "missing_go_to_left": missing,
+            "children_right": right,
+            "value": numbers,
+            "impurity": numbers,
+            "n_node_samples": ones,
+            "weighted_n_node_samples": None,
+            "categories": None,
+        }
     )
     twin = way(chain, tmp_path / "model")
     assert twin.get_depth() == n - 1
@@ -539,7 +553,7 @@ def test_case_25_crafted_trees_are_refused(small):
         b"{}",
         b'{"estimator": "os.system", "parameters": {}}',
         b'{"estimator": "DecisionTreeRegressor", "parameters": {}}',
-        b'{"estimator": "_BaseTree", "parameters": {}}',
+        b'{"estimator": "BaseTree", "parameters": {}}',
         b'{"estimator": ["DecisionTreeClassifier"], "parameters": {}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": []}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": '
@@ -716,3 +730,20 @@ def test_case_7_a_child_loads_after_its_parent_fitted(tmp_path):
     with multiprocessing.get_context("fork").Pool(1) as pool:
         answer = pool.apply_async(_load_and_predict, (Path(tmp_path / "model"),)).get(timeout=60)
     assert answer == model.predict(X).tolist()
+
+
+# ---- what the core and the Python side exchange --------------------------------------------------
+
+
+@pytest.mark.parametrize("categorical_features", [None, [0]])
+def test_the_parts_of_a_tree_have_their_names(categorical_features):
+    model = DecisionTreeRegressor(max_depth=3, categorical_features=categorical_features)
+    tree = model.fit(np.nan_to_num(X).round(), NUMBERS).tree_
+    state = tree._state()
+    assert list(state) == list(TreeState.__annotations__)
+    if categorical_features is not None:
+        assert list(state["categories"]) == list(CategoryState.__annotations__)
+    assert pickle.dumps(_core.Tree._from_state(state)) == pickle.dumps(tree)
+    for name in state:
+        with pytest.raises(KeyError, match=name):
+            _core.Tree._from_state({key: part for key, part in state.items() if key != name})

@@ -89,7 +89,7 @@ def test_other_splitters_are_handed_on():
 def test_categories_are_refused():
     for hand_on in ("to_sklearn", "to_onnx", "to_shap"):
         with pytest.raises(
-            ValueError, match=f"{hand_on}: splits on categories can't be handed on yet"
+            ValueError, match=f"{hand_on}: splits on categories can't be converted yet"
         ):
             getattr(fitted_categories(), hand_on)()
 
@@ -156,7 +156,7 @@ def test_what_float32_can_not_part_gives_a_warning_with_its_number():
     ours = splitwood.DecisionTreeRegressor().fit(stamps, np.arange(100.0))
     # float32 has 1.7e9 and 1.7e9 + 128 here: one threshold can part the two, the others part nothing.
     with pytest.warns(
-        UserWarning, match="98 of 99 thresholds part values that are the same in float32"
+        UserWarning, match="98 of 99 thresholds separate values that are the same in float32"
     ):
         theirs = ours.to_sklearn()
     assert len(np.unique(theirs.predict(stamps))) == 2

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+import xml
 
 import numpy as np
 import pandas as pd
@@ -101,8 +102,12 @@ def test_the_package_is_imported_without_sklearn_even_where_it_is():
 
 
 def test_lazy_names_are_listed_and_others_refused():
-    assert {"DecisionTreeRegressor", "DecisionTreeClassifier", "load"} <= set(dir(splitwood))
-    assert set(splitwood.__all__) <= set(dir(splitwood))
+    names = dir(splitwood)
+    assert {"DecisionTreeRegressor", "DecisionTreeClassifier", "load"} <= set(names)
+    assert all(hasattr(splitwood, name) for name in names)
+    # Nothing else but what every package has: no private modules, no imports.
+    package = set(dir(xml)) - set(xml.__all__)
+    assert set(splitwood.__all__) <= set(names) <= set(splitwood.__all__) | package
     with pytest.raises(AttributeError, match="no attribute 'Novelty'"):
         splitwood.Novelty  # noqa: B018
 

@@ -1,0 +1,415 @@
+"""The methods that regression and classification trees share, by scikit-learn's conventions.
+
+The Python side converts what users pass to arrays and keeps scikit-learn's attributes. The values
+of parameters are checked by the core alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from math import isqrt
+from numbers import Integral, Real
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, vstack
+from sklearn.base import BaseEstimator, MultiOutputMixin, clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._categories import CategoricalFeatures, Codes, Labels
+from ._conversions import ConversionsMixin
+from ._inputs import aligned
+from ._progress import Report, shown_progress
+from ._sklearn_inputs import as_weights, checked_rows, checked_training
+from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
+
+RandomState = int | np.random.RandomState | None
+
+
+class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
+    """The part of an estimator that does not depend on the kind of its targets."""
+
+    tree_: _core.Tree
+    n_features_in_: int
+    is_categorical_: NDArray[np.bool_] | None
+    categories_: Labels | None
+    # None if no feature is categorical.
+    _codes: Codes | None = None
+
+    def __init__(
+        self,
+        *,
+        criterion: str,
+        splitter: str,
+        max_depth: int | None,
+        min_samples_split: float,
+        min_samples_leaf: float,
+        min_weight_fraction_leaf: float,
+        max_features: float | str | None,
+        random_state: RandomState,
+        max_leaf_nodes: int | None,
+        min_impurity_decrease: float,
+        ccp_alpha: float,
+        monotonic_cst: ArrayLike | None,
+        categorical_features: CategoricalFeatures,
+        n_jobs: int | None,
+        verbose: int,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _settings(self, progress: Report | None = None) -> dict[str, Any]:
+        """Collect the constructor's parameters for the core."""
+        return {
+            "criterion": self.criterion,
+            "splitter": self.splitter,
+            "max_depth": self.max_depth,
+            "min_samples_split": self.min_samples_split,
+            "min_samples_leaf": self.min_samples_leaf,
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "max_features": self.max_features,
+            "seed": self._seed(),
+            "max_leaf_nodes": self.max_leaf_nodes,
+            "min_impurity_decrease": self.min_impurity_decrease,
+            "ccp_alpha": self.ccp_alpha,
+            "monotonic_cst": _as_signs(self.monotonic_cst),
+            "categories": self._n_categories(),
+            "n_jobs": self.n_jobs,
+            "progress": progress,
+        }
+
+    def _n_categories(self) -> list[int] | None:
+        """Count the categories of each feature; numeric features have 0."""
+        if self.categories_ is None:
+            return None
+        return [0 if labels is None else len(labels) for labels in self.categories_]
+
+    def _seed(self) -> int:
+        """Draw the seed of all random choices; without any, the random state does not change."""
+        n_features = self.n_features_in_
+        draws_features = _features_per_split(self.max_features, n_features) < n_features
+        draws_thresholds = not (isinstance(self.splitter, str) and self.splitter == "best")
+        seed = self.random_state
+        if draws_features or draws_thresholds:
+            return int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        # check_random_state seeds a generator, which takes longer than a fit of a few rows.
+        if not (isinstance(seed, Integral) and 0 <= seed < 2**32):
+            check_random_state(seed)
+        return 0
+
+    @abstractmethod
+    def _grow(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+        progress: Report | None,
+    ) -> _core.Tree:
+        """Encode ``y``, set the attributes that describe it, and grow the tree."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the tree from training rows.
+
+        If the fit fails or is interrupted, the estimator does not change.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training rows. float32 and float64 are read in place, each in its own precision and in
+            any memory order; other dtypes are converted to float64. NaN means missing; infinite
+            values are ordinary values at the ends of the order. pandas and polars data frames and
+            pyarrow tables are read column by column: missing entries become NaN, and the column
+            names become ``feature_names_in_``. Only the stored entries of a sparse matrix are
+            sorted; the CSC format is read in place.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets: finite numbers for a regressor, class labels for a classifier.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, not all zero. Rows of weight zero are ignored. None gives all
+            rows the same weight.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> tree.tree_.threshold
+        array([ 2.5, -2. , -2. ])
+        """
+        # All attributes are set on a twin, whose state replaces this estimator's by one assignment
+        # at the end: after a failure halfway, or in a thread that predicts meanwhile, the old
+        # model is complete.
+        twin = copy.copy(self)
+        rows, targets = checked_training(twin, X, y)
+        if targets.ndim == 2 and targets.shape[1] == 1:
+            targets = targets[:, 0]
+        twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
+        weights = as_weights(sample_weight, len(targets))
+        source = sparse_columns(rows) if is_sparse(rows) else aligned(rows)
+        with shown_progress(self.verbose, len(targets)) as progress:
+            twin.tree_ = twin._grow(source, targets, weights, progress)
+        self.__dict__ = twin.__dict__
+        return self
+
+    def _rows(self, X: ArrayLike) -> Any:
+        """Check ``X`` against the data of the fit; the result is an array or a CSR matrix."""
+        # The common case skips the validation, which takes longer than the prediction of a few
+        # rows: the core reads the array in place, and the fit had neither names nor categories.
+        # All input that must be refused is left to scikit-learn.
+        known = self.__dict__
+        tree = known.get("tree_")
+        if (
+            tree is not None
+            and tree.reads(X)
+            and "feature_names_in_" not in known
+            and known.get("_codes") is None
+        ):
+            return cast("NDArray[Any]", X)
+        check_is_fitted(self)
+        rows = checked_rows(self, X)
+        return rows if is_sparse(rows) else aligned(rows)
+
+    def _values(self, rows: Any) -> NDArray[np.float64]:
+        """Get the values of the leaf of each checked row, those of all outputs side by side."""
+        if not is_sparse(rows):
+            return self.tree_.predict(rows, self.n_jobs)
+        values = self.tree_.value
+        return values.reshape(len(values), -1)[self.tree_.apply_sparse(sparse_rows(rows))]
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Find the leaf of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to send down the tree.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+            Node ids, as in the arrays of ``tree_``.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> tree.apply([[0.0], [2.0], [4.0]])
+        array([1, 1, 2])
+        """
+        rows = self._rows(X)
+        if is_sparse(rows):
+            return self.tree_.apply_sparse(sparse_rows(rows))
+        return self.tree_.apply(rows, self.n_jobs)
+
+    def decision_path(self, X: ArrayLike) -> csr_matrix:
+        """List the nodes on the path of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to send down the tree.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            Entry (i, j) is 1 if row i passes node j.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 5.0, 9.0])
+        >>> tree.decision_path([[0.0], [4.0]]).toarray()
+        array([[1, 1, 0],
+               [1, 0, 1]])
+        """
+        rows = self._rows(X)
+        if is_sparse(rows):
+            return vstack([self._paths(part) for part in dense_parts(rows)], format="csr")
+        return self._paths(rows)
+
+    def _paths(self, rows: NDArray[Any]) -> csr_matrix:
+        """Get the indicator matrix of the paths of checked rows."""
+        indptr, indices = self.tree_.decision_path(rows)
+        ones = np.ones(len(indices), dtype=np.int64)
+        return csr_matrix((ones, indices, indptr), shape=(len(rows), self.tree_.node_count))
+
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Compute the trees that ``ccp_alpha`` can produce, from the whole tree down to its root.
+
+        A tree is grown from the given rows with the parameters of this estimator. Its weakest link
+        is then cut repeatedly: the node whose branch removes the least impurity per split. The
+        estimator itself does not change.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as in `fit`.
+        y : array-like of shape (n_samples,)
+            Targets, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, as in `fit`.
+
+        Returns
+        -------
+        ccp_path : Bunch
+            Two arrays with one entry per tree, the whole tree first: ``ccp_alphas``, the smallest
+            ``ccp_alpha`` that produces the tree, ascending from 0, and ``impurities``, the total
+            impurity of its leaves.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor()
+        >>> path = tree.cost_complexity_pruning_path([[0], [1], [2], [3]], [1.0, 1.0, 5.0, 7.0])
+        >>> path.ccp_alphas
+        array([0.  , 0.5 , 6.25])
+        >>> path.impurities
+        array([0.  , 0.5 , 6.75])
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = whole.tree_.pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    def get_depth(self) -> int:
+        """Get the number of splits on the longest path from the root to a leaf.
+
+        Returns
+        -------
+        depth : int
+            Depth of the deepest leaf; the root is at depth 0.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 7.0, 9.0]).get_depth()
+        2
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Count the leaves.
+
+        Returns
+        -------
+        n_leaves : int
+            Number of nodes without children.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [5.0, 7.0, 9.0]).get_n_leaves()
+        3
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def max_features_(self) -> int:
+        """Number of features that are evaluated for each split.
+
+        Returns
+        -------
+        max_features : int
+            The value of ``max_features`` as a number of the features of the fit.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor(max_features="sqrt").fit([[1.0] * 10], [5.0])
+        >>> tree.max_features_
+        3
+        """
+        check_is_fitted(self, "n_features_in_")
+        return _features_per_split(self.max_features, self.n_features_in_)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the impurity that all splits remove.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,)
+            Non-negative, with a sum of 1, or all 0 if the tree is a single leaf.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[0.0, 1.0], [0.0, 2.0]], [5.0, 7.0])
+        >>> tree.feature_importances_
+        array([0., 1.])
+        """
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    def _fitted_html(self) -> str:
+        from ._html import fitted_html
+
+        return fitted_html(self) if hasattr(self, "tree_") else ""
+
+    # Notebooks call the first method, other tools the second one. Both append the tree to
+    # scikit-learn's diagram.
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._fitted_html()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _features_per_split(max_features: Any, n_features: int) -> int:
+    """Count the features that are evaluated for each split. The core refuses invalid values."""
+    match max_features:
+        case "sqrt":
+            return max(1, isqrt(n_features))
+        case "log2":
+            return max(1, n_features.bit_length() - 1)
+        case Integral():
+            return int(max_features)
+        case Real() if 0.0 < float(max_features) <= 1.0:
+            return max(1, int(float(max_features) * n_features))
+    return n_features
+
+
+def _as_signs(monotonic_cst: ArrayLike | None) -> list[int] | None:
+    """Convert constraints to one sign per feature. The core checks their number."""
+    if monotonic_cst is None:
+        return None
+    signs = np.asarray(monotonic_cst)
+    if signs.ndim != 1 or not np.isin(signs, (-1, 0, 1)).all():
+        raise ValueError(
+            "monotonic_cst: must be a sequence of -1, 0 or 1 for each feature, "
+            f"got {monotonic_cst!r}"
+        )
+    return [int(sign) for sign in signs]

@@ -1,0 +1,164 @@
+"""What users pass to an estimator → arrays that the core can read, checked by scikit-learn.
+
+The steps are those of `_inputs.py`. The core checks the values of targets and weights, and the
+number of weights.
+"""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_X_y
+from sklearn.utils.validation import validate_data
+
+from ._categories import codes_of, encode, find_categorical, find_labels
+from ._frames import gather
+from ._inputs import CELL_DTYPES, label_dtype, read_labelled, read_rows
+from ._sparse import is_sparse
+
+if TYPE_CHECKING:
+    from ._base_tree import BaseTree
+
+_NUMBERS = {"dtype": list(CELL_DTYPES), "ensure_all_finite": False}
+
+# Rows and targets.
+Training = tuple[NDArray[Any], NDArray[Any]]
+
+
+def checked_rows(estimator: BaseTree, X: ArrayLike) -> Any:
+    """Get ``X`` as an array or a CSR matrix, with the features that the estimator was fitted to."""
+    return read_rows(X, estimator._codes, _PredictionChecks(estimator))
+
+
+def checked_training(estimator: BaseTree, X: ArrayLike, y: ArrayLike) -> Training:
+    """Get ``X`` and ``y`` as arrays, and set the attributes that describe the features."""
+    estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
+    checks = _FitChecks(estimator, y)
+    if estimator.categorical_features is not None:
+        return _checked_categories(estimator, X, checks)
+    # The common case skips scikit-learn's validation, which takes much of the time of a small fit.
+    # Input that scikit-learn would convert, refuse or warn about is validated.
+    if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        return X, y
+    return read_rows(X, None, checks)
+
+
+def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -> Training:
+    """Check training data with categorical features, whose labels become codes."""
+    n_rows, columns = read_labelled(X, checks)
+    names = getattr(estimator, "feature_names_in_", None)
+    mask = find_categorical(estimator.categorical_features, columns, names)
+    if mask.any():
+        estimator.is_categorical_ = mask
+        estimator.categories_ = [
+            find_labels(column) if is_categorical else None
+            for column, is_categorical in zip(columns, mask, strict=True)
+        ]
+        estimator._codes = [
+            None if labels is None else codes_of(labels) for labels in estimator.categories_
+        ]
+        columns = encode(columns, estimator._codes)
+    return checks.cells(gather(n_rows, columns))
+
+
+class _FitChecks:
+    """scikit-learn's checks of a fit, which also set the number and the names of the features."""
+
+    def __init__(self, estimator: BaseTree, y: ArrayLike) -> None:
+        self._estimator, self._y = estimator, y
+
+    def names(self, X: Any) -> None:
+        validate_data(self._estimator, X, self._y, skip_check_array=True)
+
+    def array(self, X: ArrayLike) -> Training:
+        rows, targets = validate_data(
+            self._estimator, X, self._y, accept_sparse="csc", multi_output=True, **_NUMBERS
+        )
+        return rows, targets
+
+    def labels(self, X: ArrayLike) -> NDArray[Any]:
+        array: NDArray[Any]
+        array, self._y = validate_data(
+            self._estimator, X, self._y, multi_output=True, **_label_settings(X)
+        )
+        return array
+
+    def cells(self, cells: NDArray[Any]) -> Training:
+        rows, targets = check_X_y(
+            cells, self._y, multi_output=True, estimator=self._estimator, **_NUMBERS
+        )
+        return rows, targets
+
+
+class _PredictionChecks:
+    """scikit-learn's checks of a prediction, against the features of the fit."""
+
+    def __init__(self, estimator: BaseTree) -> None:
+        self._estimator = estimator
+
+    def names(self, X: Any) -> None:
+        validate_data(self._estimator, X, reset=False, skip_check_array=True)
+
+    def array(self, X: ArrayLike) -> Any:
+        return validate_data(self._estimator, X, reset=False, accept_sparse="csr", **_NUMBERS)
+
+    def labels(self, X: ArrayLike) -> NDArray[Any]:
+        array: NDArray[Any] = validate_data(self._estimator, X, reset=False, **_label_settings(X))
+        return array
+
+    def cells(self, cells: NDArray[Any]) -> Any:
+        return check_array(cells, estimator=self._estimator, input_name="X", **_NUMBERS)
+
+
+def _label_settings(X: ArrayLike) -> dict[str, Any]:
+    """Get scikit-learn's settings to validate an array in which some columns hold labels."""
+    if is_sparse(X):
+        raise ValueError(
+            "categorical_features: categories in sparse X are not supported; pass X.toarray()"
+        )
+    return {"dtype": label_dtype(X), "ensure_all_finite": False}
+
+
+def _is_plain_table(X: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    """Whether the core reads ``X`` in place."""
+    return type(X) is np.ndarray and X.dtype in CELL_DTYPES and X.ndim == 2 and X.size > 0
+
+
+def _is_plain_vector(y: ArrayLike) -> TypeGuard[NDArray[Any]]:
+    """Whether ``y`` is a vector of finite real numbers."""
+    return (
+        type(y) is np.ndarray
+        and y.dtype.kind in "iuf"
+        and y.ndim == 1
+        and bool(np.isfinite(y).all())
+    )
+
+
+def as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert the targets of a regression; numpy would parse strings such as ``"1.5"``."""
+    if y.dtype.kind in "OSU" and any(isinstance(value, str | bytes) for value in y.flat):
+        raise ValueError("y: a regressor needs numbers, got strings")
+    return np.require(y, np.float64, ["C", "A"])
+
+
+def as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:
+    """Convert weights to a vector; one number is the weight of every row."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Number):
+        return np.full(n_samples, sample_weight, dtype=np.float64)
+    weights = check_array(
+        sample_weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name="sample_weight",
+    )
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight: must have one dimension, got shape {weights.shape}")
+    return np.require(weights, np.float64, ["C", "A"])
