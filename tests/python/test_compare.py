@@ -2,7 +2,9 @@
 
 import io
 import json
+import runpy
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from compare.systems import OURS, PEERS, fit_numpy, fit_scikit_learn, ours_under
 from compare.timing import Measured, Rounds, expected_seconds, training_loss, turns
 from scripts import LINUX
 
+ROOT = Path(__file__).parents[2]
 CASE = {case.name: case for case in CASES}
 PEER = {peer.name: peer for peer in PEERS}
 
@@ -368,6 +371,26 @@ def test_labels_keep_clear_of_each_other():
     assert min(np.diff(ordered)) >= 0.05 - 1e-6
     assert np.argsort(placed).tolist() == [1, 0, 2, 3]
     assert placed[1] == 0.1
+
+
+def test_the_demo_reports_both_libraries(capsys):
+    """`make demo` on a table of 200 rows: progress, scores and ratios of every criterion."""
+    demo = runpy.run_path(str(ROOT / "examples/demo.py"))
+    X = np.random.default_rng(0).random((200, 3)).astype(np.float32)
+    line = 100 * X[:, 0].astype(float)
+    targets = {"squared_error": line, "absolute_error": line, "gini": line > 50}
+    tasks = [
+        demo["Task"](f"tiny {criterion}", lambda y=y: (X, y), criterion)
+        for criterion, y in targets.items()
+    ]
+    demo["main"](tasks)
+    shown = capsys.readouterr().out
+    assert "[3/3] tiny gini" in shown
+    # A tree can learn a line and a step; both libraries must have learnt them.
+    for metric, low, high in (("R²", 0.99, 1), ("MAE", 0, 1), ("accuracy", 0.95, 1)):
+        (cells,) = (cells for cells in map(str.split, shown.splitlines()) if metric in cells[2:5])
+        scores = [float(cell) for cell in cells[cells.index(metric) + 1 :][:2]]
+        assert all(low <= score <= high for score in scores), (metric, scores)
 
 
 def test_parts_of_a_run_never_take_the_place_of_the_published_one():
