@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from compare import report, store
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
@@ -101,6 +103,20 @@ def test_scripts_draw_what_the_documents_show(script: str, tmp_path: Path) -> No
     drawn = {path.name for path in tmp_path.iterdir()}
     assert drawn
     assert drawn <= {path.name for path in ROOT.glob("docs/pictures/*")}
+
+
+def test_the_speed_table_is_that_of_the_benchmarks() -> None:
+    """README shows some rows of docs/benchmarks: the same run, to the last digit."""
+    section = TEXTS["README.md"].partition("\n## How fast\n")[2].partition("\n## ")[0]
+    header, _, *rows = re.findall(r"^\| (.*) \|$", section, flags=re.MULTILINE)
+    run = store.load(ROOT / "docs/benchmarks/results.json")
+    results = {result.case.title: result for result in run.results}
+    assert len(rows) > 10
+    for row in rows:
+        result = results[row.split(" | ")[0]]
+        by_label = {report.label(one.system): one for one in result.measured}
+        cells = [report._cell(result, by_label.get(label)) for label in header.split(" | ")[1:]]
+        assert row == " | ".join([result.case.title, *cells])
 
 
 @each(TEXTS)
