@@ -59,7 +59,8 @@ class Case:
     source: str = FRIEDMAN1
     columns: int = 10
     # Two training losses count as equal if they differ by at most this share. Exact trees diverge
-    # where two splits gain nearly the same; scikit-learn skips cuts between values less than 1e-7 apart.
+    # where two splits gain nearly the same, and scikit-learn skips cuts between values less than 1e-7
+    # apart.
     loss_tolerance: float = 1e-4
     # The most memory that a fit may add, in sizes of X.
     memory_target: float | None = None
@@ -72,8 +73,8 @@ class Case:
     # Whether it is part of the short run.
     quick: bool = False
 
-    def asks(self, peer: str) -> bool:
-        """Whether this peer is to be measured."""
+    def includes(self, peer: str) -> bool:
+        """Whether this peer is measured."""
         return not self.only_targets or any(target.against == peer for target in self.targets)
 
     def under(self, setting: Setting) -> Self:

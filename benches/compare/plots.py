@@ -1,6 +1,6 @@
 """The pictures of a run: how time and memory grow, and ratios case by case.
 
-The colours are Okabe and Ito's, which colour-blind readers can tell apart. The markers differ as well.
+The colours are Okabe and Ito's, which colour-blind readers can tell apart. The markers differ, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -202,7 +202,7 @@ def draw_memory(run: Run, file: Path) -> bool:
 
 
 def draw_ratios(run: Run, file: Path) -> bool:
-    """A bar for the fastest exact peer in each case, a marker for every peer, and a line at the ratio 1."""
+    """A bar for the fastest exact peer in each case, a marker for every peer, a line at the ratio 1."""
     results = [result for result in run.results if result.ours and result.best_exact_peer()]
     if not results:
         return False

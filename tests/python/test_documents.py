@@ -1,4 +1,4 @@
-"""The documents are true: their code runs, what they name is there, and their links lead somewhere.
+"""The documents are true: their code runs, the things that they name exist, and their links resolve.
 
 Rust blocks are documentation tests: ``src/lib.rs`` includes the documents that have them.
 """
@@ -18,7 +18,7 @@ from compare import report, store
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
-# What users read; the others are for engineers, who have a clone before them.
+# Pages for users. The other pages are for engineers, who have a clone.
 USERS = {name: text for name, text in TEXTS.items() if name == "README.md" or "/" in name}
 
 
@@ -41,8 +41,8 @@ def test_the_documents_are_found() -> None:
 def test_python_blocks_run(
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In order, in one namespace a document."""
-    # Examples write files and draw; neither is to be left behind or to open a window.
+    """In order, in one namespace per document."""
+    # Examples write files and draw. They must not leave files behind or open windows.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace: dict[str, object] = {}
@@ -77,7 +77,7 @@ def test_links_lead_somewhere(name: str, text: str) -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """What links to headings are called, as GitHub and PyPI make them."""
+    """The anchors of headings, as GitHub and PyPI make them."""
     headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
@@ -121,7 +121,7 @@ def test_the_speed_table_is_that_of_the_benchmarks() -> None:
 
 @each(TEXTS)
 def test_commands_exist(name: str, text: str) -> None:
-    """Targets of make, examples, extras, and files of the project that the text names."""
+    """The make targets, examples, extras and files that the text names."""
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):.*##", makefile, flags=re.MULTILINE))
     code = "\n".join([*blocks(text, "sh"), *re.findall(r"`([^`\n]+)`", text)])
