@@ -112,6 +112,9 @@ def test_the_speed_table_is_that_of_the_benchmarks() -> None:
     run = store.load(ROOT / "docs/benchmarks/results.json")
     results = {result.case.title: result for result in run.results}
     assert len(rows) > 10
+    fits = re.search(r"takes .*? times", report.overview(run))
+    assert fits is not None
+    assert fits[0] in " ".join(TEXTS["README.md"].split())
     for row in rows:
         result = results[row.split(" | ")[0]]
         by_label = {report.label(one.system): one for one in result.measured}
