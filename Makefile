@@ -52,8 +52,9 @@ build: $(VENV)/installed ## compile the package in release mode and install it i
 
 # ---- use and check ---------------------------------------------------------------------------------------------------
 
-demo: $(VENV)/installed ## fit real data beside scikit-learn: scores and times
-	$(PY) examples/demo.py
+# The loaders of the real data are those of `make compare`.
+demo: $(VENV)/installed $(VENV)/requirements-demo.txt ## real data beside scikit-learn: held-out scores and times, in a minute
+	PYTHONPATH=benches $(PY) examples/demo.py
 
 test: test-rust test-python ## all the tests: Rust, documentation, Python
 

@@ -22,7 +22,7 @@ def main() -> None:
     x = np.linspace(0.0, np.pi, 300)
     y = np.cos(x**2)
     still, animation = folder / "chirp.png", folder / "chirp.gif"
-    plot_growth(SETTINGS, x, y, depths=(1, 2, 3, 5)).savefig(still, dpi=100)
+    plot_growth(SETTINGS, x, y, depths=(1, 2, 3, 5)).savefig(still, dpi=200)
     animate_growth(SETTINGS, x, y, animation, depths=range(1, 8))
     print(still, animation, sep="\n")
 

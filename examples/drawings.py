@@ -1,4 +1,4 @@
-"""Draw how a tree is grown and asked: the pictures of docs/how-it-works.md.
+"""Draw the pictures of docs/how-it-works.md: how a tree is grown and how it predicts.
 
     python examples/drawings.py [folder]
 
@@ -22,7 +22,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"
-# Told apart by every kind of eye, and in grey by their lightness.
+# Pixels per inch: at full width, sharp on dense screens.
+RESOLUTION = 160
+# Readers with any colour vision can tell these apart, and in grey by their lightness.
 BLUE, RED, GREY, DARK = "#0072b2", "#d55e00", "#9a9a9a", "#333333"
 PALE_BLUE, PALE_RED, PALE = "#cfe5f3", "#fbdcc8", "#ededed"
 SIDE_COLOR = {"left": PALE_BLUE, "right": PALE_RED}
@@ -71,7 +73,7 @@ def arrow(
 
 
 def sides() -> dict[int, str]:
-    """Where each row goes."""
+    """The side of each row."""
     return {row: "left" if A[row] <= THRESHOLD else "right" for row in range(len(A))}
 
 
@@ -87,7 +89,7 @@ def draw_presort() -> Figure:
         boxes(axes, x, 2.2, list(values), plain if name != "row" else ["white"] * 6, down=True)
     label(axes, 3.4, 0.5, "the table", weight="bold")
     arrow(axes, (6.7, 5.2), (8.9, 5.2))
-    label(axes, 7.8, 4.5, "one sort\na feature", fontsize=12, va="bottom")
+    label(axes, 7.8, 4.5, "one sort\nper feature", fontsize=12, va="bottom")
     for top, feature, name in ((1.6, A, "a"), (5.9, B, "b")):
         order = np.argsort(feature, kind="stable")
         color = PALE_BLUE if name == "a" else PALE_RED
@@ -101,7 +103,7 @@ def draw_presort() -> Figure:
     label(axes, 14.2, 0.5, "the columns", weight="bold")
     for top, name in ((1.6, "a"), (5.9, "b")):
         label(axes, 17.7, top + 0.5, f"{name} ascends; it is not stored", ha="left", fontsize=12)
-        label(axes, 17.7, top + 1.65, "who comes when", ha="left", fontsize=12)
+        label(axes, 17.7, top + 1.65, f"row numbers in the order of {name}", ha="left", fontsize=12)
         label(axes, 17.7, top + 2.8, "the target, carried along", ha="left", fontsize=12)
     return figure
 
@@ -125,13 +127,13 @@ def draw_partition() -> Figure:
     label(axes, 6.5, 6.9, "left", BLUE, weight="bold")
     label(axes, 10.5, 6.9, "right", RED, weight="bold")
     label(axes, 13.4, 2.0, "rows in the order of b", ha="left", fontsize=12)
-    label(axes, 13.4, 5.8, "still in the order of b: nobody sorts again", ha="left", fontsize=12)
-    label(axes, 13.4, 3.9, "one bit a row says where it goes", ha="left", fontsize=12)
+    label(axes, 13.4, 5.8, "still in the order of b: no further sort", ha="left", fontsize=12)
+    label(axes, 13.4, 3.9, "one bit per row: the side it goes to", ha="left", fontsize=12)
     return figure
 
 
 def draw_blocks() -> Figure:
-    """The gain of every cut of one feature, and the bound by which most blocks are passed over."""
+    """The gain of every cut of one feature, and the bound by which most blocks are skipped."""
     block, n = 32, 1024
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) < 600, 0.0, 1.0) + rng.normal(0, 0.6, n)
@@ -151,8 +153,8 @@ def draw_blocks() -> Figure:
 
     figure, axes = pyplot.subplots(figsize=(11, 4.6), layout="constrained")
     top = 1.5 * gain.max()
-    for start, height, looked in zip(places, bound, is_open, strict=False):
-        color = PALE_RED if looked else PALE
+    for start, height, evaluated in zip(places, bound, is_open, strict=False):
+        color = PALE_RED if evaluated else PALE
         axes.bar(start, min(height, top), width=block, align="edge", color=color, edgecolor="white")
     axes.plot(n_left, gain, color=BLUE, linewidth=2)
     axes.axhline(bar, color=DARK, linewidth=1.2, linestyle="--")
@@ -161,11 +163,11 @@ def draw_blocks() -> Figure:
     axes.annotate("best block edge so far", (8, bar), (40, bar + 4), color=DARK)
     axes.annotate("bound of a block", (150, bound[4] - 2), ha="center", va="top", color="#666666")
     axes.annotate(
-        "looked into", (612, 1.47 * gain.max()), ha="center", va="top", color=RED, weight="bold"
+        "evaluated", (612, 1.47 * gain.max()), ha="center", va="top", color=RED, weight="bold"
     )
     axes.set(xlim=(0, n), ylim=(0, top), yticks=[], ylabel="gain")
     axes.set(xticks=places[::4], xlabel="rows on the left")
-    axes.set_title(f"Of {len(bound)} blocks of {block} rows, {is_open.sum()} are looked into")
+    axes.set_title(f"Of {len(bound)} blocks of {block} rows, {is_open.sum()} are evaluated")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -181,7 +183,8 @@ def draw_heaps() -> Figure:
     label(axes, 2.9, 0.6, "low: its greatest on top", BLUE, weight="bold", ha="left", fontsize=12)
     label(axes, 10.0, 0.6, "high: its least on top", RED, weight="bold", ha="left", fontsize=12)
     for step, target in enumerate((3, 1, 9, 6)):
-        # The new one goes through `low`, whose greatest moves up; and back, if `low` is short then.
+        # The new target goes into `low`, and the greatest of `low` moves up. If `low` is then the
+        # shorter heap, the least of `high` moves back.
         heappush(low, -target)
         heappush(high, -heappop(low))
         if len(high) > len(low):
@@ -225,7 +228,7 @@ def draw_bitmap() -> Figure:
         boxes(axes, 5, top, bits, colors)
         for side, color in (("left", BLUE), ("right", RED)):
             ranks = members[side]
-            # The lower one of two, as the pointer of an even set stands.
+            # The pointer of an even set is on the lower of its two middle ranks.
             middle = ranks[(len(ranks) - 1) // 2]
             below = top + 1.25
             axes.plot([5.5 + middle], [below + 0.1], "^", color=color, markersize=10)
@@ -239,7 +242,7 @@ def draw_bitmap() -> Figure:
         (3.8, "1: left child, 0: right child"),
         (4.9, "▲ each child’s median stands on one of its ranks"),
         (7.2, "one bit is set"),
-        (8.4, "▲ each median stays or steps to a neighbour"),
+        (8.4, "▲ each median stays or moves to a neighbour"),
     ]
     for y, text in notes:
         label(axes, 14.6, y, text, ha="left", fontsize=12)
@@ -280,7 +283,7 @@ def draw_layouts() -> Figure:
         label(axes, start + 1, 9.2, text.replace(" of", "\nof"), BLUE, fontsize=11)
     label(axes, 17.6, 7.4, "siblings side by side: a step is", ha="left", fontsize=12)
     label(axes, 17.6, 8.3, "next + not (x ≤ threshold)", ha="left", family="monospace", fontsize=12)
-    label(axes, 17.6, 9.2, "8 or 16 bytes a node, no branch", ha="left", fontsize=12)
+    label(axes, 17.6, 9.2, "8 or 16 bytes per node, no branch", ha="left", fontsize=12)
     return figure
 
 
@@ -299,7 +302,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pyplot.rcParams.update(STYLE)
     for name, draw in DRAWINGS.items():
-        draw().savefig(folder / name, dpi=100, bbox_inches="tight", pad_inches=0.15)
+        draw().savefig(folder / name, dpi=RESOLUTION, bbox_inches="tight", pad_inches=0.15)
         print(folder / name)
 
 

@@ -1,7 +1,8 @@
 """Draw how late flights are by the time of day: a tree of means, one of medians, and two of quantiles.
 
 Most flights that left New York in 2013 arrived early, and some arrived hours late. The mean follows
-those few; the median says what half of the passengers saw; the quantiles say what to expect.
+those few flights. Half of the flights are later than the median, and eight of ten are between the
+two quantiles.
 
     python examples/flights_median.py [picture.png]
 
@@ -28,7 +29,7 @@ RED, BLUE, GREY = "#c8442b", "#1f4e8c", "#8a8a8a"
 
 
 def need_plot(error: Exception) -> ModuleNotFoundError:
-    """What to say if a package of the extra is missing."""
+    """The error for a missing package of the extra."""
     return ModuleNotFoundError(f"{error}; this example needs: pip install 'splitwood[plot]'")
 
 
@@ -58,7 +59,7 @@ def load_pyplot() -> ModuleType:
 
 
 def tree_lines(departure: np.ndarray, late: np.ndarray, when: np.ndarray) -> dict[str, np.ndarray]:
-    """What four trees predict for these departures."""
+    """Predictions of four trees for these departures."""
     trees: dict[str, dict[str, Any]] = {
         "mean": {"criterion": "squared_error"},
         "median": {"criterion": "absolute_error"},
@@ -113,7 +114,7 @@ def draw(departure: np.ndarray, late: np.ndarray, picture: Path) -> None:
     axes.set_title(title, loc="left", weight="bold", pad=16)
     axes.spines[["top", "right"]].set_visible(False)
     picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture, dpi=120)
+    figure.savefig(picture, dpi=180)
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-//! Serves a model that was trained in Python, without Python: rows as lines of CSV in, answers out.
+//! Serves a model that was trained in Python, without Python: reads rows as lines of CSV and writes
+//! predictions.
 //!
 //! ```sh
 //! python -c 'import splitwood, sklearn.datasets as d; X, y = d.load_iris(return_X_y=True)
@@ -6,7 +7,8 @@
 //! echo '5.1,3.5,1.4,0.2' | cargo run --release --example serve iris.splitwood
 //! ```
 //!
-//! An empty cell is a missing value. The model is loaded once; each line is answered at once, with a cell for each output.
+//! An empty cell is a missing value. The model is loaded once. Each line is answered immediately,
+//! with one cell per output.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -14,10 +16,10 @@ use std::process::ExitCode;
 
 use splitwood::{Labels, Matrix, Model, Task};
 
-/// Answers each line of `input` by a line of `output`.
+/// Answers each line of `input` with a line of `output`.
 ///
 /// # Errors
-/// At the first line that is no row of the model; those before it are answered.
+/// At the first line that is not a row of the model. All lines before it are answered.
 pub fn serve(model: &Model, input: impl BufRead, mut output: impl Write) -> Result<(), Box<dyn Error>> {
     for (number, line) in (1..).zip(input.lines()) {
         let answer = answer(model, &line?).map_err(|error| format!("line {number}: {error}"))?;
@@ -32,7 +34,7 @@ fn answer(model: &Model, line: &str) -> Result<String, Box<dyn Error>> {
     let values = model.tree().predict(&row, Some(1))?;
     let answers: Vec<String> = match model.task() {
         Task::Classification(classes) => {
-            // Each output has as many places as the one with most classes.
+            // Every output has as many values as the output with the most classes.
             let places = values.chunks(values.len() / classes.len());
             classes.iter().zip(places).map(|(labels, shares)| likeliest(labels, shares)).collect()
         }
@@ -41,7 +43,7 @@ fn answer(model: &Model, line: &str) -> Result<String, Box<dyn Error>> {
     Ok(answers.join(","))
 }
 
-/// The label with the largest share, the first of equal ones.
+/// The label with the largest share; among equal shares, the first one.
 fn likeliest(labels: &Labels, shares: &[f64]) -> String {
     let code = (1..labels.len()).fold(0, |best, code| if shares[code] > shares[best] { code } else { best });
     labels.get(code).map(|label| label.to_string()).unwrap_or_default()

@@ -27,7 +27,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     X, y = sinc_on_a_grid()
     still, animation = folder / "sinc.png", folder / "sinc.gif"
-    plot_growth({}, X, y, depths=(4, 8)).savefig(still, dpi=90)
+    plot_growth({}, X, y, depths=(4, 8)).savefig(still, dpi=160)
     animate_growth({}, X, y, animation, depths=range(1, 11))
     print(still, animation, sep="\n")
 

@@ -1,4 +1,4 @@
-"""Try an installed splitwood: import it from where it was installed, fit, predict, pickle, save.
+"""Test an installed splitwood: import, fit, predict, pickle, save and load.
 
 `make wheel` runs this in an environment that holds the wheel and nothing else of the project.
 """
@@ -26,7 +26,7 @@ def check_origin() -> None:
 
 
 def check_tree(tree: object, X: np.ndarray, y: np.ndarray) -> None:
-    """An unlimited tree learns distinct rows by heart, and a pickled or saved one says the same."""
+    """An unlimited tree fits distinct rows exactly; its pickled and saved copies predict the same."""
     tree.fit(X, y)
     predicted = tree.predict(X)
     np.testing.assert_allclose(predicted, y, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""What a case is: the data, the tree, and how much faster than the others it should be."""
+"""A case: the data, the tree, and the ratio that splitwood should reach."""
 
 from dataclasses import dataclass, replace
 from math import log2
@@ -9,7 +9,7 @@ OURS_NAME = "splitwood"
 
 # Where the data come from; `data.py` makes them.
 FRIEDMAN1 = "friedman1"
-COARSE = "ten values a column"
+COARSE = "ten values per column"
 TIES = "heavy ties"
 NOISE = "pure noise"
 FLIGHTS = "New York flights"
@@ -58,49 +58,50 @@ class Case:
     min_samples_leaf: int = 1
     source: str = FRIEDMAN1
     columns: int = 10
-    # How much two training losses may differ, as a share, and still be called equal. Exact trees part where
-    # two splits are all but equal; scikit-learn skips cuts between values less than 1e-7 apart.
+    # Two training losses count as equal if they differ by at most this share. Exact trees diverge
+    # where two splits gain nearly the same, and scikit-learn skips cuts between values less than 1e-7
+    # apart.
     loss_tolerance: float = 1e-4
-    # Most memory that a fit may add, in sizes of X.
+    # The most memory that a fit may add, in sizes of X.
     memory_target: float | None = None
     dtype: str = "float32"
-    # What else splitwood fits to the data, and how the times of these fits should compare.
+    # Other settings under which splitwood fits the data, and how the times should compare.
     settings: tuple[Setting, ...] = ()
     limits: tuple[Limit, ...] = ()
-    # Peers that have no target are left out, where their fits take minutes.
+    # Leaves out peers without a target, the fits of which would take minutes.
     only_targets: bool = False
     # Whether it is part of the short run.
     quick: bool = False
 
-    def asks(self, peer: str) -> bool:
-        """Whether this peer is to be measured."""
+    def includes(self, peer: str) -> bool:
+        """Whether this peer is measured."""
         return not self.only_targets or any(target.against == peer for target in self.targets)
 
     def under(self, setting: Setting) -> Self:
-        """The same case, changed as the setting says."""
+        """The same case with the changes of a setting."""
         return replace(self, **setting.changes)
 
     @property
     def leaves(self) -> int:
-        """As many as there can be."""
+        """The largest possible number."""
         most = self.rows // self.min_samples_leaf
         return most if self.depth is None else min(most, 2**self.depth)
 
     @property
     def levels(self) -> float:
-        """About as many as a tree has whose splits are even."""
+        """The number in a tree with even splits."""
         return log2(max(2, self.leaves))
 
     @property
     def x_rows(self) -> int:
-        """Rows of what is timed."""
+        """Rows that are fitted or predicted."""
         return self.rows
 
     @property
     def title(self) -> str:
         kind = "two classes" if self.classes else self.criterion.replace("_", " ")
         kind = f"weighted {kind}" if self.weighted else kind
-        leaf = f", leaves of {self.min_samples_leaf} and more" if self.min_samples_leaf > 1 else ""
+        leaf = f", leaves of {self.min_samples_leaf} or more" if self.min_samples_leaf > 1 else ""
         source = "" if self.source == FRIEDMAN1 else f"{self.source}, "
         return f"{source}{self.rows:,} × {self.columns}, {kind}, {self._depth}{leaf}"
 
@@ -111,13 +112,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Prediction(Case):
-    """A fit, and the rows that its tree is to predict.
+    """A fit, and the rows that its tree predicts.
 
     `memory_target` is the most memory that a prediction may add beyond its result, in bytes.
     """
 
     predicted: int = 1_000_000
-    # Calls that are timed as one: those of a microsecond are shorter than the clock's own time.
+    # Calls that are timed together: a call of a microsecond is shorter than reading the clock.
     calls: int = 1
 
     @property
@@ -133,7 +134,7 @@ class Prediction(Case):
 
 @dataclass(frozen=True)
 class Series:
-    """Cases that differ in the number of their rows or columns alone: what shows how cost grows."""
+    """Cases that differ only in the number of rows or columns, to show how cost grows."""
 
     title: str
     # "rows" or "columns".

@@ -1,4 +1,4 @@
-"""The cases that are measured, the targets that they have, and the series that show growth."""
+"""The cases of the comparison with their targets, and the series that show growth."""
 
 from dataclasses import replace
 
@@ -21,14 +21,14 @@ from compare.cases import (
 
 SQUARED = Setting("splitwood, squared error", {"criterion": "squared_error"})
 WEIGHTED = Setting("splitwood, weighted", {"weighted": True})
-# What a median tree may cost beside one of means.
+# The most that a tree of medians may cost beside a tree of means.
 MEDIAN_LIMITS = (Limit(OURS_NAME, SQUARED.name, 2), Limit(WEIGHTED.name, SQUARED.name, 5))
 MEDIANS = {
     "criterion": "absolute_error",
     "settings": (SQUARED, WEIGHTED),
     "limits": MEDIAN_LIMITS,
 }
-# A prediction allocates its result and next to nothing else.
+# A prediction allocates its result and very little else.
 PREDICTION_BYTES = 500_000
 
 SQUARED_ERROR = (
@@ -107,7 +107,7 @@ COLUMNS = (
 KINDS = (
     Case("coarse", 100_000, None, source=COARSE, quick=True),
     Case("coarse-depth6", 100_000, 6, source=COARSE, quick=True),
-    # Whole targets and tied features: many splits tie exactly, and which of them is taken
+    # Integer targets and tied features: many splits tie exactly, and the choice among them
     # changes the loss of the whole tree.
     Case("ties", 100_000, None, source=TIES, loss_tolerance=1e-3, quick=True),
     Case("ties-depth6", 100_000, 6, source=TIES, loss_tolerance=1e-3),
@@ -240,5 +240,5 @@ SERIES = (
 
 
 def in_memory_series(case: Case) -> bool:
-    """Whether the memory of all its systems is measured, to see how it grows."""
+    """Whether the memory of every system is measured, to show how it grows."""
     return any(case.name in series.cases for series in SERIES if series.of == "memory")

@@ -1,4 +1,4 @@
-"""The command line of the comparison: what it measures, in which order, and where the results go."""
+"""The command line of the comparison."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ from compare.timing import Rounds, expected_seconds, measure, measure_prediction
 
 PARTS = ("fit", "predict", "memory", "ways")
 ROOT = Path(__file__).parents[2]
-# A whole run is published; a part of one must not take its place.
+# A whole run is published. A part of a run must not replace it.
 PUBLISHED = ROOT / "docs" / "benchmarks"
 SCRATCH = ROOT / "target" / "compare"
 
@@ -26,9 +26,9 @@ FITS = Rounds(repeat=15, slow_repeat=5, slow_seconds=1.0, once_seconds=12.0)
 PREDICTIONS = Rounds(repeat=15, slow_repeat=5, slow_seconds=0.5, once_seconds=12.0)
 QUICK_FITS = Rounds(repeat=3, slow_repeat=2, slow_seconds=0.5, once_seconds=1.5)
 QUICK_PREDICTIONS = Rounds(repeat=5, slow_repeat=2, slow_seconds=0.3, once_seconds=2.0)
-# What a naive twin may take in the short run.
+# The limit of the plain numpy trees in the short run.
 QUICK_NAIVE_SECONDS = 0.5
-# To start a process and to import what it measures.
+# The time to start a process and to import a package.
 PROCESS_SECONDS = 2.0
 WAYS_SECONDS = 5.0
 
@@ -80,7 +80,7 @@ def _chosen_cases(options: argparse.Namespace) -> list[Case]:
 
 
 def _chosen_systems(options: argparse.Namespace) -> list[System]:
-    """splitwood and the peers that were asked for; those that are not installed are named."""
+    """splitwood and the chosen peers. Peers that are not installed are reported."""
     systems = [OURS]
     for peer in PEERS:
         if options.peers is not None and peer.name not in options.peers:
@@ -127,7 +127,7 @@ class Comparison:
         return self.predictions if isinstance(case, Prediction) else self.fits
 
     def _measured_for_memory(self, case: Case) -> list[System]:
-        """Everyone where growth is to be seen; only we where there is a target, and in the short run."""
+        """All systems in the series of memory; only splitwood for a target, and in the short run."""
         if "memory" not in self.parts:
             return []
         grows = in_memory_series(case)
@@ -143,7 +143,7 @@ class Comparison:
         return timed * self._is_timed(case) + sum(memory)
 
     def measure(self) -> None:
-        """Case by case; what is known so far is on the disk after each."""
+        """Measures case by case, and saves the results after each."""
         print(f"{report.setting(self.run)}\n", flush=True)
         for case in self.cases:
             self.progress.enter(self._planned(case))
@@ -203,4 +203,4 @@ def main(doc: str, arguments: Sequence[str] | None = None) -> None:
         run = comparison.run
         print(report.summary(run))
     publish(run, options.out)
-    print(f"\n{options.out / 'README.md'} has it all")
+    print(f"\n{options.out / 'README.md'} has the report")

@@ -10,13 +10,13 @@ from compare import diamonds, flights
 from compare.cases import COARSE, DIAMONDS, FLIGHTS, FRIEDMAN1, NOISE, TIES, Case, Prediction
 
 Table = tuple[np.ndarray, np.ndarray]
-# Its columns that matter.
+# The columns that it depends on.
 FRIEDMAN1_COLUMNS = 5
 
 
 @dataclass(frozen=True)
 class Data:
-    """Features in C order; y as float64, or as class codes 0 and 1; weights for those who want some."""
+    """Features in C order; y as float64, or as class codes 0 and 1; weights."""
 
     X: np.ndarray
     y: np.ndarray
@@ -24,7 +24,7 @@ class Data:
 
 
 def _friedman1(case: Case, rows: int, seed: int, noise: float) -> Table:
-    """Five columns matter, the others say nothing; of five, fewer may be seen."""
+    """Friedman's function of five columns; the rest is noise. A case may see fewer than five."""
     columns = max(case.columns, FRIEDMAN1_COLUMNS)
     X, y = make_friedman1(rows, columns, noise=noise, random_state=seed)
     return X[:, : case.columns], y
@@ -40,13 +40,13 @@ def _coarse(case: Case) -> Table:
 
 
 def _ties(case: Case) -> Table:
-    """Half of the cells are one value, the others 50; targets are whole numbers."""
+    """Half of the cells have one value, the rest has 50 values; targets are integers."""
     X, y = _training(case)
     return np.round(np.maximum(X, 0.5), 2), np.round(y)
 
 
 def _noise(case: Case) -> Table:
-    """No feature says anything about the target."""
+    """The target does not depend on any feature."""
     X, y = _training(case)
     return X, np.random.default_rng(0).permutation(y)
 

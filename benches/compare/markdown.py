@@ -1,16 +1,16 @@
-"""Tables of Markdown, and numbers in them."""
+"""Markdown tables and the format of their numbers."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column to the left, the others to the right."""
+    """A Markdown table. The first column is aligned left, every other column right."""
     rule = [":--", *["--:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
 
 
 def seconds(value: float) -> str:
-    """Three digits and a unit that suits."""
+    """Three digits and a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size or unit == "µs":
             return f"{three_digits(value / size)} {unit}"
@@ -24,7 +24,7 @@ def three_digits(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Two digits, or more where one is before the point."""
+    """Two or three significant digits; no decimals from 10 on."""
     return f"{value:.2f}" if value < 1.95 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 

@@ -1,6 +1,6 @@
 """The pictures of a run: how time and memory grow, and ratios case by case.
 
-Colours are Okabe and Ito's, which colour-blind people can tell apart; markers differ, too.
+The colours are Okabe and Ito's, which colour-blind readers can tell apart. The markers differ, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,8 @@ from compare.growth import Growth, growths
 from compare.markdown import megabytes, ratio, seconds
 from compare.results import Result, Run
 
-RESOLUTION = 130
+# Pixels per inch: full-width pictures are 1,600 pixels wide or more, sharp on dense screens.
+RESOLUTION = 200
 # Lines that end closer than this, as a share of the axis, get labels that keep clear of each other.
 LABEL_GAP = 0.062
 
@@ -50,7 +51,7 @@ def pyplot_for_files():
 
 
 def _is_shown(system: str) -> bool:
-    """Our other settings are a yardstick for ourselves and stay in the tables."""
+    """Our other settings appear in the tables only."""
     return system == OURS_NAME or not system.startswith(OURS_NAME)
 
 
@@ -79,7 +80,7 @@ class End:
 
 
 def label_ends(axes, ends: Sequence[End]) -> None:
-    """Writes to the right of the axes, at the height where each line ends, clear of each other."""
+    """Writes to the right of the axes, at the height where each line ends, without overlaps."""
     to_axes = (axes.transData + axes.transAxes.inverted()).transform
     points = [to_axes((end.x, end.y)) for end in ends]
     heights = _apart([y for _, y in points], LABEL_GAP)
@@ -125,7 +126,7 @@ def _draw_growth(axes, run: Run, series: Series, unit: Callable[[float], str]) -
 
 
 def round_unit(unit: Callable[[float], str]) -> Callable[[float, int], str]:
-    """For ticks, whose values are round: no digits after the point that say nothing."""
+    """For ticks, which have round values: without zeros after the point."""
     return lambda value, _: unit(value).replace(".00 ", " ").replace(".0 ", " ")
 
 
@@ -138,7 +139,7 @@ def _label_decades(axes, unit: Callable[[float], str]) -> None:
 
 
 def _label_lines(axes, lines: list[Growth], last: int) -> None:
-    """Names and slopes: to the right for lines that get there, at their ends for the others."""
+    """Names and slopes, to the right of the panel or at the end of a line that stops earlier."""
     ends = []
     for growth in lines:
         style = _style(growth.system)
@@ -170,7 +171,7 @@ def _label_lines(axes, lines: list[Growth], last: int) -> None:
 
 
 def _panels(run: Run, of: str, title: str, unit: Callable[[float], str], file: Path) -> bool:
-    """Draws the series of time or memory, two in a row; says whether there was anything to draw."""
+    """Draws the series of time or memory, two panels side by side; False if there are none."""
     chosen = [series for series in SERIES if series.of == of and any(growths(run, series))]
     if not chosen:
         return False
@@ -191,17 +192,17 @@ def _panels(run: Run, of: str, title: str, unit: Callable[[float], str], file: P
 
 
 def draw_times(run: Run, file: Path) -> bool:
-    title = "Best time, log axes: lower is faster; a slope of 1 is in proportion"
+    title = "Best time on log axes: lower is faster; a slope of 1 is proportional growth"
     return _panels(run, "time", title, seconds, file)
 
 
 def draw_memory(run: Run, file: Path) -> bool:
-    title = "Peak memory that a fit adds, log axes: lower is less; a slope of 1 is in proportion"
+    title = "Peak memory that a fit adds, on log axes: lower is less; a slope of 1 is proportional growth"
     return _panels(run, "memory", title, megabytes, file)
 
 
 def draw_ratios(run: Run, file: Path) -> bool:
-    """A bar for the fastest exact peer in each case, a mark for everyone, a line where we would be level."""
+    """A bar for the fastest exact peer in each case, a marker for every peer, a line at the ratio 1."""
     results = [result for result in run.results if result.ours and result.best_exact_peer()]
     if not results:
         return False
@@ -222,11 +223,13 @@ def draw_ratios(run: Run, file: Path) -> bool:
     ]
     axes.set_yticks(range(len(results)), labels, fontsize=8.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
-    axes.set_xlabel("its best time / splitwood's best time, log axis")
+    axes.set_xlabel("peer's best time / splitwood's best time, log axis")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.grid(axis="x", alpha=0.25)
-    figure.suptitle("Times of the others as multiples of splitwood's; bars: the fastest exact one")
+    figure.suptitle(
+        "Time of each peer as a multiple of splitwood's; the bar is the fastest exact peer"
+    )
     _legend_of_systems(figure, axes, results)
     figure.savefig(file, dpi=RESOLUTION)
     pyplot.close(figure)
@@ -253,7 +256,7 @@ def _draw_case(axes, place: int, result: Result) -> None:
 
 
 def _legend_of_systems(figure, axes, results: list[Result]) -> None:
-    """Below the axes: the marks of those that were measured."""
+    """Below the axes: the markers of the systems that were measured."""
     from matplotlib.lines import Line2D
 
     names = dict.fromkeys(

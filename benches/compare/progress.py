@@ -1,6 +1,6 @@
-"""How far a run is and how long it will take: a bar on stderr.
+"""A progress bar on stderr: the share that is done and the time left.
 
-Work is planned in rough seconds. On a terminal the bar is overwritten; elsewhere lines are few.
+The plan is in rough seconds. A terminal shows one bar; elsewhere a line is printed now and then.
 """
 
 import sys
@@ -10,10 +10,10 @@ from typing import TextIO
 
 WIDTH = 24
 PAUSE_SECONDS = 30.0
-# Until this share is done, the plan is believed; then, how fast it went so far.
+# Below this share the plan gives the time left; above it, the speed so far.
 TRUSTED_SHARE = 0.03
 
-# Told what is done next, and the seconds that it is planned to take.
+# Takes the name of the next step and its planned seconds.
 Tell = Callable[[str, float], None]
 
 
@@ -23,7 +23,7 @@ def clock(seconds: float) -> str:
 
 
 class Progress:
-    """A bar over parts that are planned to take so many seconds in all."""
+    """A progress bar over parts with planned times in seconds."""
 
     def __init__(
         self,

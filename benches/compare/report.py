@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from math import inf
+from statistics import median
 
 from compare.cases import OURS_NAME, Prediction
-from compare.catalogue import GROUPS, SERIES
+from compare.catalogue import GROUPS, SERIES, SQUARED, WEIGHTED
 from compare.growth import Growth, growths
 from compare.markdown import megabytes, ratio, seconds, table
 from compare.results import Result, Run, less_memory, not_ahead, verdicts
 from compare.systems import OURS, PEERS, System
 from compare.timing import Measured
 
+RATIOS = "Beside other packages"
+WAYS = "Walking down a tree in Python"
 PICTURES = {
     "ratios": "ratios.png",
     "times": "times.png",
@@ -18,16 +21,31 @@ PICTURES = {
     "ways": "prediction-ways.png",
 }
 INTRODUCTION = """\
-What `make compare` measured, and nothing else: one command, one run, one machine. It writes this page, the
-pictures and `results.json` with every single time.
+How fast splitwood fits and predicts beside scikit-learn, YDF, XGBoost and LightGBM, how much memory a fit
+needs, and where splitwood is not ahead. One command measured every figure on this page, in one run on
+one machine:
 
-Each system fits one tree to the same arrays from Python; converting them is part of its time. Systems take
-turns, round by round, so that all see the same machine; a turn lasts a tenth of a second at least, and its
-best time counts. Times are compared best over best, and the training loss stands beside them: nobody wins
-by fitting worse. LightGBM puts features into 255 bins and is marked
-as approximate. The rows called numpy are what one writes without a compiler, where that takes seconds:
-features sorted once and running sums over all of them (squared error, classes), a median between two heaps
-(absolute error), row numbers parted at every node (prediction)."""
+```sh
+make compare
+```
+
+It takes about half an hour and rewrites this page, its pictures and `results.json`, which holds every
+single time. `make compare COMPARE_ARGS=--quick` takes three minutes and writes to `target/compare`."""
+METHOD = """\
+How the figures were measured:
+
+- Each system fits one tree to the same arrays from Python. Converting the arrays is part of its time.
+- The systems take turns, round by round, so that all of them see the same machine. A turn lasts at least
+  a tenth of a second, and its best time counts. A ratio is a best time divided by splitwood's best time.
+- The training loss is listed beside each time, because a tree that fits worse may take less time.
+- LightGBM sorts features into 255 bins, so its trees are approximate.
+- The systems called "numpy" are what one writes without a compiler. They are measured where a fit takes
+  seconds: presorted features with running sums (squared error, classes), running medians with two heaps
+  (absolute error), and row numbers that are partitioned at every node (prediction)."""
+NOT_MEASURED = """\
+This run has no case with sparse matrices, several outputs, `max_features`, random thresholds,
+`monotonic_cst` or `categorical_features`. These fits take a slower path; with sparse matrices or several
+outputs, splitwood can be slower than scikit-learn."""
 
 
 def label(system: System) -> str:
@@ -35,10 +53,10 @@ def label(system: System) -> str:
 
 
 def setting(run: Run) -> str:
-    """Where the numbers come from: the machine, the versions, the threads."""
-    lines = [f"- {run.machine}", f"- {run.started}"]
+    """The machine, the day, the versions and the threads."""
+    lines = [f"- machine: {run.machine}", f"- day: {run.started}"]
     if run.partial:
-        lines.append(f"- **only a part of the whole**: {run.partial}")
+        lines.append(f"- **a part of the whole run**: {run.partial}")
     for system in (OURS, *PEERS):
         if system.name in run.versions:
             threads = run.threads if system.parallel else 1
@@ -53,9 +71,9 @@ def setting(run: Run) -> str:
 
 def _limits(system: System) -> Iterator[str]:
     if system.most_histograms < inf:
-        yield f"where leaves × columns are at most {system.most_histograms:,}"
+        yield f"only where leaves × columns are at most {system.most_histograms:,}"
     if system.patience < inf:
-        yield "only where that takes seconds"
+        yield "only where a fit takes seconds"
 
 
 def _row(result: Result, one: Measured) -> list[str]:
@@ -74,13 +92,13 @@ HEADER = ["system", "best", "spread", "rounds", "training loss", "system / split
 
 
 def case_table(result: Result) -> str:
-    """Best and spread of the times, how well each tree fits, and the ratio to our time."""
+    """Best and spread of the times, the training loss of each tree, and the ratio to our time."""
     rows = [_row(result, one) for one in result.measured]
     return f"### {result.case.title}\n\n" + table(HEADER, rows)
 
 
 def verdict_table(run: Run) -> str:
-    """Every target beside what was measured."""
+    """Every target beside what was measured: for the terminal, not for the page."""
     rows = [
         [
             verdict.case.title,
@@ -98,7 +116,7 @@ def verdict_table(run: Run) -> str:
 
 
 def not_ahead_table(run: Run) -> str:
-    """Where a peer was faster."""
+    """The cases in which a peer was faster."""
     rows = [
         [
             result.case.title,
@@ -111,13 +129,13 @@ def not_ahead_table(run: Run) -> str:
         for result, peer in not_ahead(run)
     ]
     if not rows:
-        return "In time nowhere: no peer was faster in any case of this run."
-    header = ["case", "faster", "its time / ours", "its training loss", "ours", "its tree"]
+        return "No peer was faster in any case of this run."
+    header = ["case", "faster peer", "its time / ours", "its training loss", "ours", "its tree"]
     return table(header, rows)
 
 
 def less_memory_table(run: Run) -> str:
-    """Where a peer added less memory."""
+    """The fits in which a peer added less memory."""
     rows = [
         [
             result.case.title,
@@ -127,19 +145,23 @@ def less_memory_table(run: Run) -> str:
         ]
         for result, name in less_memory(run)
     ]
-    return table(["fit", "less", "it adds", "splitwood adds"], rows) if rows else ""
+    return table(["fit", "peer", "peer adds", "splitwood adds"], rows) if rows else ""
 
 
 def _not_ahead_text(run: Run) -> str:
     memory = less_memory_table(run)
-    parts = [not_ahead_table(run), memory and f"In memory at the peak:\n\n{memory}"]
+    parts = [
+        not_ahead_table(run),
+        memory and f"In these fits a peer added less memory at its peak:\n\n{memory}",
+        NOT_MEASURED,
+    ]
     return "\n\n".join(filter(None, parts))
 
 
 def growth_table(run: Run) -> str:
     """The slopes of time and memory."""
     return table(
-        ["what", "along", "system", "from", "to", "slope"],
+        ["cost", "along", "system", "from", "to", "slope"],
         [_growth_row(growth) for series in SERIES for growth in growths(run, series)],
     )
 
@@ -174,7 +196,7 @@ def memory_of_fits(run: Run) -> str:
         for name, memory in result.memory.items()
         if not isinstance(result.case, Prediction)
     ]
-    return table(["fit", "system", "added at the peak", "sizes of X", "bytes a cell"], rows)
+    return table(["fit", "system", "added at the peak", "sizes of X", "bytes per cell"], rows)
 
 
 def memory_of_predictions(run: Run) -> str:
@@ -210,7 +232,7 @@ def group_tables(run: Run, group: str) -> str:
     return "\n\n".join(
         [
             f"### {group}",
-            table(["best (times ours)", *(labels[name] for name in systems)], wide),
+            table(["best time (ratio)", *(labels[name] for name in systems)], wide),
             "<details><summary>Spread, rounds and training losses</summary>",
             table(["case", *HEADER], long),
             "</details>",
@@ -230,52 +252,100 @@ def _cell(result: Result, one: Measured | None) -> str:
 def ways_table(run: Run) -> str:
     ours = run.ways[OURS_NAME]
     rows = [[name, seconds(best), ratio(best / ours)] for name, best in run.ways.items()]
-    return table(["way", "best round", "way / splitwood"], rows)
+    return table(["method", "best round", "method / splitwood"], rows)
+
+
+def median_table(run: Run) -> str:
+    """What our trees of medians cost beside our trees of means, without and with weights."""
+    rows = [
+        [result.case.title, seconds(means.best), *(_over(means, one) for one in medians)]
+        for result in run.results
+        if (means := result.named(SQUARED.name)) and (medians := _medians(result))
+    ]
+    return table(["case", "squared error", "absolute error", "with weights"], rows) if rows else ""
+
+
+def _medians(result: Result) -> list[Measured | None]:
+    return [result.ours, result.named(WEIGHTED.name)]
+
+
+def _over(means: Measured, one: Measured | None) -> str:
+    return "–" if one is None else f"{seconds(one.best)} ({one.best / means.best:.2f})"
+
+
+def overview(run: Run) -> str:
+    """The range of the ratios to scikit-learn, of fits and of predictions."""
+    sentences = []
+    for kind, is_prediction in (("fits", False), ("predictions", True)):
+        ratios = [
+            result.ratio(peer)
+            for result in run.results
+            if isinstance(result.case, Prediction) == is_prediction and result.ours
+            for peer in result.peers
+            if peer.system.name == "scikit-learn"
+        ]
+        if ratios:
+            least, most = ratio(min(ratios)), ratio(max(ratios))
+            sentences.append(
+                f"In {len(ratios)} {kind}, scikit-learn takes {least} to {most} times splitwood's time; "
+                f"the median is {ratio(median(ratios))}."
+            )
+    return " ".join(sentences)
 
 
 def summary(run: Run) -> str:
-    """What the terminal shows at the end."""
-    return "\n\n".join(f"## {title}\n\n{text}" for title, text in _findings(run))
+    """What the terminal shows at the end: the targets, then the findings."""
+    sections = [("Targets", verdict_table(run)), *_findings(run)]
+    return "\n\n".join(f"## {title}\n\n{text}" for title, text in sections)
 
 
 def _findings(run: Run) -> Iterator[tuple[str, str]]:
-    """What follows from the times, title by title."""
-    yield "Targets", verdict_table(run)
+    """The sections of the page, each with its title."""
+    yield RATIOS, overview(run)
     yield "Where splitwood is not ahead", _not_ahead_text(run)
     if any(True for series in SERIES for _ in growths(run, series)):
         yield "How cost grows", growth_table(run)
     if any(result.memory for result in run.results):
         yield "Memory", _memory_text(run)
+    if medians := median_table(run):
+        yield "Medians beside means", f"{MEDIAN_WORDS}\n\n{medians}"
     if run.ways:
-        yield "Obvious ways to predict", ways_table(run)
+        yield WAYS, f"{WAYS_WORDS}\n\n{ways_table(run)}"
 
 
 def _memory_text(run: Run) -> str:
     return "\n\n".join(
         [
-            "Peak of the resident memory minus what was there before, in a process of its own.",
+            "Each fit runs in a fresh process. It adds the peak of the resident memory minus what was "
+            "resident before.",
             memory_of_fits(run),
-            "The first prediction may make a compact copy of the tree, which the tree keeps.",
+            "The first prediction may build a compact copy of the tree, which the tree keeps.",
             memory_of_predictions(run),
         ]
     )
 
 
 CAPTIONS = {
-    "Targets": ("ratios", "How many times splitwood's time the others take, case by case"),
+    RATIOS: ("ratios", "Time of each peer in each case, as a multiple of splitwood's time"),
     "How cost grows": ("times", "Time against rows and columns, with each system's slope"),
     "Memory": ("memory", "Peak memory against rows and columns, with each system's slope"),
-    "Obvious ways to predict": ("ways", "Cumulative time of the ways to predict"),
+    WAYS: ("ways", "Cumulative time of each way to predict"),
 }
 GROWTH_WORDS = """\
-The slope of a line through the points on log axes: 1 is in proportion, n·log n over these sizes is about 1.1,
-2 is quadratic. Where a fit of the smallest size is mostly the call itself, the slope comes out below 1."""
+The slope is that of a line through the points on log axes. A slope of 1 means that cost is proportional
+to size, 2 that it is quadratic; n·log n has a slope of about 1.1 over these sizes. Where the smallest
+fit is mostly the overhead of the call, the slope is below 1."""
+MEDIAN_WORDS = """\
+splitwood's own times for the same data. The ratio to squared error is in brackets."""
+WAYS_WORDS = """\
+The rows of the breast cancer data, predicted again and again: by scikit-learn, by splitwood, and by three
+ways to walk down the same tree in Python and numpy."""
 
 
 def page(run: Run, pictures: Iterable[str]) -> str:
     """The whole report; `pictures` are the keys of those that were drawn."""
     drawn = set(pictures)
-    parts = ["# Benchmarks", INTRODUCTION, setting(run)]
+    parts = ["# Benchmarks", INTRODUCTION, "## Machine and method", setting(run), METHOD]
     for title, text in _findings(run):
         parts.append(f"## {title}")
         if title == "How cost grows":

@@ -1,4 +1,4 @@
-"""Ratios and verdicts: what the measurements say about the targets, and where we are not ahead."""
+"""Ratios of times, verdicts on the targets, and the cases in which a peer is ahead."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from compare.memory import Memory
 from compare.systems import OURS
 from compare.timing import Measured
 
-# Single precision leaves a rest where the loss is zero.
+# In single precision a loss of zero leaves a rounding error.
 ABSOLUTE_TOLERANCE = 1e-6
 
 
@@ -47,11 +47,11 @@ class Result:
         return self.rival(Target(BEST_EXACT_PEER, 0))
 
     def fits_worse(self, rival: Measured) -> bool:
-        """Whether our tree fits worse than an exact one: then being faster says nothing."""
+        """Whether our tree fits worse than an exact one. Then a better time means nothing."""
         return rival.system.exact and self._worse(self.ours.loss, rival.loss)
 
     def fits_better(self, rival: Measured) -> bool:
-        """Whether our tree fits better than the rival's, which then had less to do."""
+        """Whether our tree fits better than the rival's, which may save the rival time."""
         return self._worse(rival.loss, self.ours.loss)
 
     def _worse(self, loss: float, than: float) -> bool:
@@ -91,7 +91,7 @@ def not_ahead(run: Run) -> Iterator[tuple[Result, Measured]]:
 
 
 def less_memory(run: Run) -> Iterator[tuple[Result, str]]:
-    """Peers whose fit added less memory than ours, by name."""
+    """Names of the peers that added less memory in a fit than splitwood."""
     for result in run.results:
         ours = result.memory.get(OURS.name)
         for name, memory in result.memory.items():
@@ -112,7 +112,7 @@ class Verdict:
 
 
 def verdicts(result: Result) -> Iterator[Verdict]:
-    """One for each target and limit whose systems were measured, and one for the memory."""
+    """A verdict per target and limit if its systems were measured, and one for the memory."""
     for target in result.case.targets:
         rival = result.rival(target)
         if rival is not None and result.ours is not None:

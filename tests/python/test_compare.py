@@ -2,7 +2,9 @@
 
 import io
 import json
+import runpy
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from compare.systems import OURS, PEERS, fit_numpy, fit_scikit_learn, ours_under
 from compare.timing import Measured, Rounds, expected_seconds, training_loss, turns
 from scripts import LINUX
 
+ROOT = Path(__file__).parents[2]
 CASE = {case.name: case for case in CASES}
 PEER = {peer.name: peer for peer in PEERS}
 
@@ -152,7 +155,30 @@ def test_every_faster_peer_is_listed_those_that_fit_as_well_first():
     table = report.not_ahead_table(run)
     assert table.count("fits worse") == 1
     assert table.count("**fits as well**") == 1
-    assert "nowhere" in report.not_ahead_table(run_of(Result(CASE["1k"], [timed("splitwood", 1)])))
+    alone = run_of(Result(CASE["1k"], [timed("splitwood", 1)]))
+    assert report.not_ahead_table(alone) == "No peer was faster in any case of this run."
+
+
+def test_medians_are_compared_with_means_of_the_same_data():
+    squared = Measured(ours_under(SQUARED), [0.5], 1.0)
+    run = run_of(
+        Result(CASE["1k-absolute"], [timed("splitwood", 1.0), squared]),
+        Result(CASE["1k"], [timed("splitwood", 1.0)]),
+    )
+    table = report.median_table(run)
+    assert "| 500 ms | 1.00 s (2.00) | – |" in table
+    assert table.count("\n") == 2
+
+
+def test_the_overview_has_the_range_of_the_ratios_to_scikit_learn():
+    run = run_of(
+        *(
+            Result(CASE[name], [timed("splitwood", 1.0), timed("scikit-learn", ratio)])
+            for name, ratio in (("1k", 2.0), ("10k", 8.0), ("100k", 20.0))
+        )
+    )
+    expected = "In 3 fits, scikit-learn takes 2.0 to 20 times splitwood's time; the median is 8.0."
+    assert report.overview(run) == expected
 
 
 def test_peers_that_need_less_memory_are_listed():
@@ -174,7 +200,7 @@ def test_running_loss_is_the_absolute_error_around_the_median():
         assert numpy_tree._running_loss(values.tolist()) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("source", ["friedman1", "ten values a column", "heavy ties"])
+@pytest.mark.parametrize("source", ["friedman1", "ten values per column", "heavy ties"])
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize(("depth", "leaf"), [(1, 1), (3, 20), (None, 1), (None, 7)])
 def test_numpy_trees_are_as_good_as_scikit_learns(source, criterion, depth, leaf):
@@ -314,11 +340,13 @@ def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
     page = (tmp_path / "README.md").read_text()
     for heading in (
         "# Benchmarks",
-        "## Targets",
+        "## Beside other packages",
         "## Where splitwood is not ahead",
         "## Every case",
     ):
         assert heading in page
+    # Targets are for those who work on splitwood, and stay in the terminal.
+    assert "arget" not in page.replace("`target/compare`", "")
     for case in tiny:
         assert case.title in page
     for key in ("ratios", "times", "ways"):
@@ -368,6 +396,26 @@ def test_labels_keep_clear_of_each_other():
     assert min(np.diff(ordered)) >= 0.05 - 1e-6
     assert np.argsort(placed).tolist() == [1, 0, 2, 3]
     assert placed[1] == 0.1
+
+
+def test_the_demo_reports_both_libraries(capsys):
+    """`make demo` on a table of 200 rows: progress, scores and ratios of every criterion."""
+    demo = runpy.run_path(str(ROOT / "examples/demo.py"))
+    X = np.random.default_rng(0).random((200, 3)).astype(np.float32)
+    line = 100 * X[:, 0].astype(float)
+    targets = {"squared_error": line, "absolute_error": line, "gini": line > 50}
+    tasks = [
+        demo["Task"](f"tiny {criterion}", lambda y=y: (X, y), criterion)
+        for criterion, y in targets.items()
+    ]
+    demo["main"](tasks)
+    shown = capsys.readouterr().out
+    assert "[3/3] tiny gini" in shown
+    # A tree can learn a line and a step; both libraries must have learnt them.
+    for metric, low, high in (("R²", 0.99, 1), ("MAE", 0, 1), ("accuracy", 0.95, 1)):
+        (cells,) = (cells for cells in map(str.split, shown.splitlines()) if metric in cells[2:5])
+        scores = [float(cell) for cell in cells[cells.index(metric) + 1 :][:2]]
+        assert all(low <= score <= high for score in scores), (metric, scores)
 
 
 def test_parts_of_a_run_never_take_the_place_of_the_published_one():

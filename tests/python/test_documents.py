@@ -1,4 +1,4 @@
-"""The documents are true: their code runs, what they name is there, and their links lead somewhere.
+"""The documents are true: their code runs, the things that they name exist, and their links resolve.
 
 Rust blocks are documentation tests: ``src/lib.rs`` includes the documents that have them.
 """
@@ -13,10 +13,12 @@ from urllib.parse import unquote
 
 import pytest
 
+from compare import report, store
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
-# What users read; the others are for engineers, who have a clone before them.
+# Pages for users. The other pages are for engineers, who have a clone.
 USERS = {name: text for name, text in TEXTS.items() if name == "README.md" or "/" in name}
 
 
@@ -39,8 +41,8 @@ def test_the_documents_are_found() -> None:
 def test_python_blocks_run(
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In order, in one namespace a document."""
-    # Examples write files and draw; neither is to be left behind or to open a window.
+    """In order, in one namespace per document."""
+    # Examples write files and draw. They must not leave files behind or open windows.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace: dict[str, object] = {}
@@ -75,7 +77,7 @@ def test_links_lead_somewhere(name: str, text: str) -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """What links to headings are called, as GitHub and PyPI make them."""
+    """The anchors of headings, as GitHub and PyPI make them."""
     headings = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
@@ -103,9 +105,26 @@ def test_scripts_draw_what_the_documents_show(script: str, tmp_path: Path) -> No
     assert drawn <= {path.name for path in ROOT.glob("docs/pictures/*")}
 
 
+def test_the_speed_table_is_that_of_the_benchmarks() -> None:
+    """README shows some rows of docs/benchmarks: the same run, to the last digit."""
+    section = TEXTS["README.md"].partition("\n## How fast\n")[2].partition("\n## ")[0]
+    header, _, *rows = re.findall(r"^\| (.*) \|$", section, flags=re.MULTILINE)
+    run = store.load(ROOT / "docs/benchmarks/results.json")
+    results = {result.case.title: result for result in run.results}
+    assert len(rows) > 10
+    fits = re.search(r"takes .*? times", report.overview(run))
+    assert fits is not None
+    assert fits[0] in " ".join(TEXTS["README.md"].split())
+    for row in rows:
+        result = results[row.split(" | ")[0]]
+        by_label = {report.label(one.system): one for one in result.measured}
+        cells = [report._cell(result, by_label.get(label)) for label in header.split(" | ")[1:]]
+        assert row == " | ".join([result.case.title, *cells])
+
+
 @each(TEXTS)
 def test_commands_exist(name: str, text: str) -> None:
-    """Targets of make, examples, extras, and files of the project that the text names."""
+    """The make targets, examples, extras and files that the text names."""
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):.*##", makefile, flags=re.MULTILINE))
     code = "\n".join([*blocks(text, "sh"), *re.findall(r"`([^`\n]+)`", text)])
