@@ -710,7 +710,7 @@ def _load_and_predict(path):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-def test_case_7_a_child_loads_after_its_parent_fitted(tmp_path):
+def test_case_07_a_child_loads_after_its_parent_fitted(tmp_path):
     model = DecisionTreeRegressor(max_depth=4).fit(X, NUMBERS)
     model.save(tmp_path / "model")
     with multiprocessing.get_context("fork").Pool(1) as pool:
