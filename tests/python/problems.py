@@ -20,7 +20,7 @@ SIZE = (400, 4)
 def random_problem(kind, size=SIZE, seed=0):
     """Draw X and a target of the estimator's kind.
 
-    The first feature has ties, the others have none. The target depends on two features, plus noise.
+    The first feature has ties, the others have none. The target depends on two features and noise.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=size)

@@ -1,4 +1,4 @@
-"""Models that earlier versions wrote, with the answers that they gave."""
+"""Models that earlier versions wrote, with the predictions of those versions."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """docs/hostile-cases.md names every test of a hostile case, in the row of its case, and no other.
 
-The names of these tests begin with `test_case_` (Python) or `case_` (Rust) and the number. All tests of
-`test_hostile_*.py` belong to the page, with or without a number.
+The names of these tests begin with `test_case_` (Python) or `case_` (Rust) and the number. All
+tests of `test_hostile_*.py` belong to the page, with or without a number.
 """
 
 import re
