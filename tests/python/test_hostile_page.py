@@ -22,7 +22,7 @@ def sources():
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def tests_of(source):
+def functions_in(source):
     """The names of all functions in a Python or Rust source that could be tests."""
     return re.findall(r"^\s*(?:def|(?:pub )?fn) (\w+)", source, flags=re.MULTILINE)
 
@@ -43,14 +43,14 @@ def test_named_tests_exist():
     files = sources()
     for file, test in re.findall(NAMED, PAGE):
         found = [source for path, source in files.items() if f"/{path}".endswith(f"/{file}")]
-        assert any(test in tests_of(source) for source in found), f"{file}::{test}"
+        assert any(test in functions_in(source) for source in found), f"{file}::{test}"
 
 
 def test_every_numbered_test_is_named_in_its_row():
     named = rows()
     found = 0
     for path, source in sources().items():
-        for test in tests_of(source):
+        for test in functions_in(source):
             if number := re.match(r"(?:test_)?case_(\d+)_", test):
                 found += 1
                 row = named[int(number[1])]
@@ -65,7 +65,9 @@ def test_every_test_of_the_hostile_files_is_named():
     here = Path(__file__).name
     for path in ROOT.glob("tests/python/test_hostile_*.py"):
         tests = [
-            name for name in tests_of(path.read_text(encoding="utf-8")) if name.startswith("test_")
+            name
+            for name in functions_in(path.read_text(encoding="utf-8"))
+            if name.startswith("test_")
         ]
         missing = [test for test in tests if (path.name, test) not in named]
         assert path.name == here or missing == []
