@@ -1,7 +1,7 @@
 //! The integration tests in one binary, so that the generic kernels are compiled for them once.
 //!
-//! `cargo test --test all medians::` runs those of `medians.rs`. The tests of `memory.rs` are a binary of
-//! their own: they count the allocations of the whole process.
+//! `cargo test --test all medians::` runs those of `medians.rs`. The tests of `memory.rs` are a
+//! binary of their own: they count the allocations of the whole process.
 
 mod common;
 

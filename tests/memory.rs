@@ -27,7 +27,8 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`, which is that of `System`.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`, which is that of
+        // `System`.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -35,7 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Each test holds this guard from its first to its last line: another test's memory would be counted.
+/// Each test holds this guard from its first to its last line: another test's memory would be
+/// counted.
 fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }

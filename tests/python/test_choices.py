@@ -299,7 +299,11 @@ def test_random_states_as_in_scikit_learn(ours, theirs):
             np.random.set_state(state)  # noqa: NPY002
 
 
-@pytest.mark.parametrize("value", ["seed", -1, 1.5, [1], np.random.default_rng(0)], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    ["seed", -1, 1.5, [1], np.random.default_rng(0)],
+    ids=["string", "negative", "float", "list", "Generator"],
+)
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_bad_random_states_are_refused_by_both(value, splitter):
     for kind in REGRESSORS:
