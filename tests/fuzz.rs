@@ -57,7 +57,7 @@ fn integer(dice: &mut Dice) -> i64 {
     [i64::MIN, -5, -1, 0, 1, 2, 3, 10, 100, 1 << 31, i64::MAX][dice.below(11)]
 }
 
-/// `None` three times out of four.
+/// The usual setting three times out of four, otherwise a drawn one.
 fn seldom<T>(dice: &mut Dice, usual: T, draw: impl FnOnce(&mut Dice) -> T) -> T {
     if dice.chance(0.75) { usual } else { draw(dice) }
 }

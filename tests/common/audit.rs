@@ -51,7 +51,7 @@ struct Candidate {
     fewer: usize,
     lighter: f64,
     /// Equal for candidates that separate the same sets of rows, whichever side is left.
-    parting: u64,
+    partition: u64,
 }
 
 impl Candidate {
@@ -229,7 +229,7 @@ impl Auditor<'_> {
                 loss: before[n_left - 1] + after[n_left],
                 fewer: n_left.min(order.len() - n_left),
                 lighter: lefts[n_left - 1].min(rights[n_left]),
-                parting: key.min(key ^ all),
+                partition: key.min(key ^ all),
             })
         };
         (1..order.len()).filter_map(candidate).collect()
@@ -267,8 +267,8 @@ impl Auditor<'_> {
 
         // Of candidates that separate the same sets of rows, the first is taken.
         let fingerprints = sides.map(|ids| ids.iter().fold(0, |key, &id| key ^ fingerprint(id)));
-        let parting = fingerprints[0].min(fingerprints[1]);
-        if let Some(first) = clear().find(|candidate| candidate.parting == parting) {
+        let partition = fingerprints[0].min(fingerprints[1]);
+        if let Some(first) = clear().find(|candidate| candidate.partition == partition) {
             prop_assert_eq!(self.tree.feature(id), Some(first.feature), "node {} could be {:?}", id, first);
             let threshold = self.tree.threshold(id).expect("an inner node");
             let (a, b) = first.edge;

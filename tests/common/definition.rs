@@ -56,8 +56,8 @@ impl Definition {
         }
         let (mut total, mut mean, mut loss, mut classes) = (0.0, 0.0, 0.0, Vec::new());
         let rows: Vec<Row> = rows.collect();
-        // Deviations are taken from the lowest target. The deviance has no offset that could be
-        // removed.
+        // An offset changes a deviance and can't be removed from y, so the mean is summed above the
+        // lowest target.
         let base = if self == Self::Poisson { lowest(&rows) } else { 0.0 };
         let add = |(y, weight): Row| {
             if matches!(self, Self::Gini | Self::Entropy) {
