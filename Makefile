@@ -4,6 +4,8 @@ PYTHON ?= python3
 CARGO ?= cargo
 VENV ?= .venv
 PYTEST_ARGS ?=
+# Worker processes of pytest. More than four gain little.
+PYTEST_WORKERS ?= auto --maxprocesses=4
 COMPARE_ARGS ?=
 FUZZ_TIMES ?= 50
 SOAK_ARGS ?=
@@ -21,8 +23,9 @@ WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build demo test test-rust test-python explore fuzz valgrind lint format bench compare soak \
-    wheel clean
+# `setup` and `compile-tests` do nothing that `test` does not do; CI runs them beside the linters.
+.PHONY: help build demo setup compile-tests test test-rust test-python explore fuzz valgrind lint lint-rust lint-python \
+    format bench compare soak wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +45,10 @@ $(VENV)/requirements-%.txt: pyproject.toml $(VENV)/pyvenv.cfg
 	$(PY) -m pip install --quiet -r $@.part
 	mv $@.part $@
 
+# Under `make -j`, one pip at a time for packages that share dependencies.
+$(VENV)/requirements-lint.txt: | $(VENV)/requirements-build.txt
+$(VENV)/requirements-test.txt $(VENV)/requirements-bench.txt: | $(VENV)/installed
+
 # An editable install: Python sources are used in place, Rust sources are compiled when they change.
 $(VENV)/installed: $(RUST_SOURCES) pyproject.toml $(VENV)/requirements-build.txt
 	@echo "Compiling splitwood: a minute the first time"
@@ -49,6 +56,11 @@ $(VENV)/installed: $(RUST_SOURCES) pyproject.toml $(VENV)/requirements-build.txt
 	touch $@
 
 build: $(VENV)/installed ## compile the package in release mode and install it in the environment
+
+setup: $(VENV)/installed $(VENV)/requirements-lint.txt $(VENV)/requirements-test.txt ## build, and what lint and test need
+
+compile-tests: ## compile the Rust tests without running them
+	$(CARGO) test --quiet --no-run
 
 # ---- use and check ---------------------------------------------------------------------------------------------------
 
@@ -58,32 +70,46 @@ demo: $(VENV)/installed $(VENV)/requirements-demo.txt ## real data beside scikit
 
 test: test-rust test-python ## all the tests: Rust, documentation, Python
 
-# Random cases are the same every time, so that what fails is the change.
+# Random cases are the same in every run, so that a failure is due to the change.
 test-rust: ## Rust tests and documentation tests; no Python needed
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --quiet
 
 test-python: $(VENV)/installed $(VENV)/requirements-test.txt ## Python tests on the release build
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
 
 explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, on other random cases each time
 	$(CARGO) test --quiet --tests
-	HYPOTHESIS_PROFILE=explore $(PY) -m pytest $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=explore $(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
 
-# Cases are others each time; what fails prints how to try it again.
+# The cases differ from run to run; a failure prints how to repeat it.
 fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests
-	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --test fuzz
+	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --test all fuzz::
 	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --lib model::tests::mutations
 	FUZZ_TIMES=$(FUZZ_TIMES) HYPOTHESIS_PROFILE=explore $(PY) -m pytest tests/python/test_wild.py $(PYTEST_ARGS)
 
-# The unit tests whose code has unsafe blocks.
-valgrind: ## memcheck over the tests of the unsafe kernels
-	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
-	    $(CARGO) test --quiet --lib -- --test-threads=1 predict:: threads:: memory::
+# The unit tests of every module that has unsafe code, from the paths of its files: src/predict/walk.rs is
+# predict::walk. The bindings, src/python, have no unit tests: they need an interpreter.
+UNSAFE_MODULES = $(shell grep -rlE 'unsafe (\{|fn|impl)' src --include='*.rs' --exclude-dir=python | LC_ALL=C sort \
+    | sed -E 's,^src/,,; s,(/mod)?[.]rs$$,,; s,/,::,g; s,$$,::,')
 
-lint: $(VENV)/installed $(VENV)/requirements-lint.txt ## rustfmt, clippy, ruff, mypy, stubtest
+valgrind: ## memcheck over the tests of the modules with unsafe code
+	@test -n "$(UNSAFE_MODULES)"
+	@tests=$$($(CARGO) test --quiet --lib -- --list) && for module in $(UNSAFE_MODULES); do \
+	    echo "$$tests" | grep -q "^$$module" || { echo "no test of the unsafe code in $$module"; exit 1; }; \
+	done
+	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
+	    $(CARGO) test --quiet --lib -- --test-threads=1 $(UNSAFE_MODULES)
+
+lint: lint-python lint-rust ## rustfmt, clippy, ruff, mypy, stubtest, and the width of comments
+
+# No comment line of the Rust files that are named here has more than 100 characters. ruff checks Python's.
+lint-rust: $(VENV)/pyvenv.cfg ## rustfmt, clippy without and with the bindings, the width of comments
 	$(CARGO) fmt --check
+	LC_ALL=C.UTF-8 git grep -nE -e '^.{101}' --and -e '^ *//' -- 'tests/*.rs' 'benches/*.rs'; test $$? -eq 1
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 	$(WITH_PYTHON) $(CARGO) clippy --quiet --all-targets --features python -- -D warnings
+
+lint-python: $(VENV)/installed $(VENV)/requirements-lint.txt ## ruff, mypy, stubtest
 	$(PY) -m ruff check $(PYTHON_DIRS)
 	$(PY) -m ruff format --check $(PYTHON_DIRS)
 	$(PY) -m mypy

@@ -1,6 +1,7 @@
 //! Whole fits on friedman1 data, by loss, depth, size and cell type; throughput is in cells of X.
 //!
-//! `cargo bench -- depth` runs those whose name contains "depth". A depth of 1 is the presort and one scan of the root.
+//! `cargo bench -- depth` runs the benchmarks whose name contains "depth". A depth of 1 is the
+//! presort and one scan of the root.
 
 mod friedman;
 

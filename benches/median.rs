@@ -1,6 +1,8 @@
-//! The gains of all cuts of a node by absolute error and pinball loss, in ns a row: one feature, rows in random order.
+//! The gains of all cuts of a node by absolute error and pinball loss, in ns per row: one feature,
+//! rows in random order.
 //!
-//! `cargo bench --bench median` prints the best of some rounds, in which all kernels take turns; `-- 1000` for nodes of 1,000 rows alone.
+//! `cargo bench --bench median` prints the best of several rounds, in which all kernels take turns.
+//! `-- 1000` runs nodes of 1,000 rows alone.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,16 +14,16 @@ use splitwood::quantile_kernels::weighted_sweep::{WeightedBitmap, WeightedTarget
 use splitwood::quantile_kernels::{Level, heap_sweep, median_sweep, pinball_sweep};
 
 const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
-/// Rows of each kernel and round, in nodes of the size.
+/// Rows per kernel and round, in nodes of the given size.
 const ROWS: usize = 1_000_000;
 const ROUNDS: usize = 15;
 
-/// Nodes of one size, so many that no branch predictor learns their orders.
+/// Nodes of one size, enough of them that no branch predictor learns their orders.
 struct Nodes {
     size: usize,
     sorted: Vec<i64>,
     weights: Vec<i64>,
-    /// Ranks in the feature's order, node after node.
+    /// Ranks in the feature's order, node by node.
     ranks: Vec<u32>,
 }
 
@@ -47,7 +49,7 @@ impl Nodes {
         Self { size, sorted, weights, ranks }
     }
 
-    /// Time for all the nodes, in ns a row. `gains` finds the best gain of a node.
+    /// Time for all nodes, in ns per row. `gains` finds the best gain of a node.
     #[inline(never)]
     fn time(&self, mut gains: impl FnMut(&[u32]) -> i64) -> f64 {
         let start = Instant::now();

@@ -1,6 +1,7 @@
-//! Predictions of friedman1 rows, by size of the tree, cell type, memory order and threads; throughput is in rows.
+//! Predictions of friedman1 rows, by size of the tree, cell type, memory order and threads.
+//! Throughput is in rows.
 //!
-//! `cargo bench --bench predict -- depth` runs those whose name contains "depth".
+//! `cargo bench --bench predict -- depth` runs the benchmarks whose name contains "depth".
 
 mod friedman;
 #[path = "../tests/common/ways.rs"]
@@ -17,7 +18,7 @@ fn main() {
 
 const ROWS: usize = 1_000_000;
 
-/// A tree of this depth, fitted to so many single-precision rows.
+/// A tree of this depth, fitted to the given number of single-precision rows.
 fn tree(n_rows: usize, n_columns: usize, max_depth: Option<i64>) -> Tree {
     let data = Friedman::new(n_rows, n_columns);
     let x = data.narrow();
@@ -26,7 +27,7 @@ fn tree(n_rows: usize, n_columns: usize, max_depth: Option<i64>) -> Tree {
 }
 
 fn bench<X: Cell>(bencher: Bencher<'_, '_>, tree: &Tree, x: &Matrix<'_, X>, n_jobs: i64) {
-    // What the tree derives from its nodes on first use is not what is measured.
+    // The first prediction builds the compact nodes, which is not measured.
     tree.predict(x, Some(n_jobs)).unwrap();
     bencher.counter(ItemsCount::new(x.n_rows())).bench(|| tree.predict(x, Some(n_jobs)).unwrap());
 }
@@ -91,7 +92,7 @@ fn one_row_depth_6(bencher: Bencher<'_, '_>) {
     bench(bencher, &tree(10_000, 10, Some(6)), &Matrix::from_rows(&x, 1, 10).unwrap(), 1);
 }
 
-/// The ways that are the twins of the tests, and ours, one thread each.
+/// The obvious ways that the tests compare with, and the library's, on one thread each.
 #[divan::bench_group(sample_count = 10)]
 mod ways_of_100k_rows {
     use super::{Bencher, Friedman, ItemsCount, Matrix, tree, ways};

@@ -1,14 +1,14 @@
-//! Whole trees against brute force: every node from its rows, every split against all that were possible.
+//! Whole trees against brute force: each node is recomputed from its rows, each split is compared
+//! with all possible splits.
 
-mod common;
-
-use common::audit::audit;
-use common::table::{Recipe, Settings, Table};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{Matrix, Tree};
 
-/// Every row that took part is in the leaf that its path ends in, so the leaves have as many rows as they say.
+use crate::common::audit::audit;
+use crate::common::table::{Recipe, Settings, Table};
+
+/// Checks that each leaf counts the training rows that `apply` sends to it.
 fn check_leaves(table: &Table, tree: &Tree) -> TestCaseResult {
     let cells = table.cells();
     let x = Matrix::from_rows(&cells, table.n_rows(), table.columns.len()).expect("a sound matrix");

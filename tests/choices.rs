@@ -1,13 +1,13 @@
-//! Features and thresholds drawn at random, monotonic predictions, trees of few leaves.
+//! Random features and thresholds, monotonic constraints, and `max_leaf_nodes`.
 
-mod common;
-
-use common::audit::{Rivals, audit_among};
-use common::draw::Dice;
-use common::table::{Recipe, Settings, Table};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{Loss, Matrix, MaxFeatures, Params, Splitter, Tree};
+
+use crate::common;
+use crate::common::audit::{Rivals, audit_among};
+use crate::common::draw::Dice;
+use crate::common::table::{Recipe, Settings, Table};
 
 fn recipes() -> impl Strategy<Value = Recipe> {
     Recipe::any(1..200, 1..6)
@@ -21,7 +21,7 @@ fn predict(tree: &Tree, row: &[f64]) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// The way of growing that knows every choice, with nothing to choose.
+    /// The general grower, given nothing to choose, grows the tree of the fast one.
     #[test]
     fn no_choice_at_all(recipe in recipes(), settings in Settings::any()) {
         let table = recipe.table();
@@ -49,7 +49,7 @@ proptest! {
         let table = recipe.table();
         let params = settings.params(&table);
         let params = Params { max_features: MaxFeatures::Count(drawn), splitter: Splitter::Random, seed, ..params };
-        audit_among(Rivals::Nobody, &table, &params, &table.fit(&params), |_| true)?;
+        audit_among(Rivals::None, &table, &params, &table.fit(&params), |_| true)?;
     }
 
     #[test]
@@ -74,12 +74,13 @@ proptest! {
     }
 }
 
-/// Makes the splits of the small tree one after the other, each time the one that gains most, the first to come up among equals: no other may
-/// gain more, up to rounding.
+/// Replays best-first growth: makes the splits of the small tree in the order of their gains, the
+/// oldest node first among equals, and checks that no split which was left out gains more, up to
+/// rounding.
 fn check_best_first(whole: &Tree, few: &Tree) -> TestCaseResult {
     let loss = |id: usize| whole.weight(id) * whole.impurity(id);
     let gain = |id: usize| whole.children(id).map_or(0.0, |(left, right)| loss(id) - loss(left) - loss(right));
-    // Nodes that could be split next, in the order in which they came up, by their numbers in both trees.
+    // Nodes that could be split next, oldest first, as pairs of node ids in both trees.
     let mut open = vec![(0, 0)];
     loop {
         let near = |gain: f64| gain - 1e-10 * loss(0);
@@ -100,7 +101,8 @@ fn check_best_first(whole: &Tree, few: &Tree) -> TestCaseResult {
     Ok(())
 }
 
-/// Walks along each constrained feature from random places and looks at what is predicted.
+/// Varies each constrained feature, starting at random rows, and checks the order of the
+/// predictions.
 fn check_monotonic(table: &Table, tree: &Tree, signs: &[i8], seed: u64) -> TestCaseResult {
     let mut dice = Dice::new(seed);
     let thresholds: Vec<f64> = (0..tree.node_count()).filter_map(|id| tree.threshold(id)).collect();
@@ -140,13 +142,13 @@ proptest! {
         let params = Params { max_features, splitter, seed, max_leaf_nodes: max_leaves, ..Params::default() };
         let alone = table.fit(&Params { n_jobs: Some(1), ..params.clone() });
         prop_assert_eq!(&alone, &table.fit(&params));
-        audit_among(Rivals::Nobody, &table, &params, &table.fit(&Params { max_leaf_nodes: None, ..params.clone() }), |_| false)?;
+        audit_among(Rivals::None, &table, &params, &table.fit(&Params { max_leaf_nodes: None, ..params.clone() }), |_| false)?;
         let other = table.fit(&Params { seed: seed ^ 1, ..params });
         prop_assert!(alone.node_count() < 3 || alone != other, "another seed, the same tree");
     }
 }
 
-/// Uniform between the least and the greatest value.
+/// Random thresholds are uniform between the lowest and the highest value.
 #[test]
 fn thresholds_are_drawn_from_the_whole_range() {
     let table = Table::of_values(vec![vec![0.0, 0.1, 1.0]], vec![1.0, 2.0, 4.0], None);
@@ -170,11 +172,11 @@ fn every_feature_has_its_turn() {
         let params = Params { max_features: MaxFeatures::Count(2), max_depth: Some(1), seed, ..Params::default() };
         counts[table.fit(&params).feature(0).expect("a split")] += 1;
     }
-    // The first of two wins the tie: 3, 2 and 1 of 6 pairs.
+    // The features tie, so the lower index of the two drawn wins: in 3, 2 and 1 of 6 pairs.
     assert!(counts[3] == 0 && (160..240).contains(&counts[0]) && (40..95).contains(&counts[2]), "{counts:?}");
 }
 
-/// Constant features are passed over until one is not.
+/// Constant features don't count as drawn: drawing goes on until one can be split.
 #[test]
 fn constant_features_do_not_end_the_search() {
     let mut columns = vec![vec![7.0; 20]; 9];
@@ -186,7 +188,7 @@ fn constant_features_do_not_end_the_search() {
     }
 }
 
-/// Against the trend there is nothing to split; with it, nothing is lost.
+/// A constraint against the trend leaves no split; one along the trend costs none.
 #[test]
 fn constraints_forbid_no_more_than_they_must() {
     let x: Vec<f64> = (0..100).map(f64::from).collect();

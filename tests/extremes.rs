@@ -1,10 +1,9 @@
-//! Numbers at the ends of what is allowed, by hand: smallest cases of what went wrong once.
+//! Extreme numbers: the smallest examples of bugs that were found and repaired.
 
-mod common;
-
-use common::draw::{Cells, Dice, Weights};
-use common::table::Table;
 use splitwood::{Loss, Matrix, Params, Tree};
+
+use crate::common::draw::{Cells, Dice, Weights};
+use crate::common::table::Table;
 
 fn predictions(tree: &Tree, table: &Table) -> Vec<f64> {
     let cells = table.cells();
@@ -16,7 +15,7 @@ fn stump(table: &Table) -> Tree {
     table.fit(&Params { max_depth: Some(1), ..Params::default() })
 }
 
-/// A table of one column, 0, 1, 2 and so on.
+/// A table with one column: 0, 1, 2 and so on.
 fn counted(y: &[f64], weights: Option<&[f64]>) -> Table {
     let column = (0..y.len()).map(|row| row as f64).collect();
     Table::of_values(vec![column], y.to_vec(), weights.map(<[f64]>::to_vec))
@@ -81,7 +80,7 @@ fn subnormal_weights() {
     assert_eq!(tree.threshold(0), Some(1.5));
 }
 
-/// So many columns that even 300 rows are grown breadth-first.
+/// Has enough columns that even 300 rows are grown breadth-first.
 #[test]
 fn a_row_too_light_to_count_does_not_hide_the_others() {
     let mut y = [[0.0; 150], [1.0; 150]].concat();

@@ -1,10 +1,7 @@
-//! Wild input: cells, targets, weights and settings of every kind, sound or not. A fit is refused by name, or gives a tree that holds
-//! together. `FUZZ_TIMES` tries so many times as many cases; with another `PROPTEST_RNG_SEED`, others.
+//! Wild input: valid and invalid cells, targets, weights and settings. A fit either is refused with
+//! the name of an argument, or gives a consistent tree. `FUZZ_TIMES` multiplies the number of
+//! cases, and `PROPTEST_RNG_SEED` selects them.
 
-mod common;
-
-use common::draw::Dice;
-use common::ways::row_by_row;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{
@@ -12,7 +9,10 @@ use splitwood::{
     fit, fit_sparse,
 };
 
-/// Numbers that nobody should pass, beside some that everybody does.
+use crate::common::draw::Dice;
+use crate::common::ways::row_by_row;
+
+/// Ordinary numbers first, then extreme and invalid ones.
 const WILD: [f64; 24] = [
     0.0,
     -0.0,
@@ -39,10 +39,10 @@ const WILD: [f64; 24] = [
     f64::NAN,
     1.7e9,
 ];
-/// So many of the wild numbers are ordinary.
+/// How many of the numbers in `WILD` are ordinary.
 const TAME: usize = 11;
 
-/// One of the wild numbers, one of the tame ones or an ordinary real.
+/// One number of `WILD`, one of its ordinary ones, or a real from −5 to 5.
 fn number(dice: &mut Dice, wildness: f64) -> f64 {
     if dice.chance(wildness) {
         WILD[dice.below(WILD.len())]
@@ -57,7 +57,7 @@ fn integer(dice: &mut Dice) -> i64 {
     [i64::MIN, -5, -1, 0, 1, 2, 3, 10, 100, 1 << 31, i64::MAX][dice.below(11)]
 }
 
-/// A setting that is left alone three times of four.
+/// The usual setting three times out of four, otherwise a drawn one.
 fn seldom<T>(dice: &mut Dice, usual: T, draw: impl FnOnce(&mut Dice) -> T) -> T {
     if dice.chance(0.75) { usual } else { draw(dice) }
 }
@@ -75,7 +75,7 @@ fn max_features(dice: &mut Dice) -> MaxFeatures {
     }
 }
 
-/// As long as there are columns, most of the time.
+/// A list with an entry per column, most of the time.
 fn per_column<T>(dice: &mut Dice, n_columns: usize, mut entry: impl FnMut(&mut Dice) -> T) -> Vec<T> {
     let len = if dice.chance(0.9) { n_columns } else { dice.below(n_columns + 3) };
     (0..len).map(|_| entry(dice)).collect()
@@ -112,7 +112,7 @@ fn loss(dice: &mut Dice) -> Loss {
     }
 }
 
-/// A problem of random shape, with cells that are seldom, often or never wild.
+/// A problem of random shape, whose cells are never, rarely or often wild.
 struct Problem {
     n_rows: usize,
     n_columns: usize,
@@ -131,14 +131,14 @@ impl Problem {
         let dice = &mut Dice::new(seed);
         let (n_rows, n_columns) = (1 + dice.below(max_rows), 1 + dice.below(5));
         let wildness = [0.0, 0.0, 0.02, 0.3][dice.below(4)];
-        // Small whole numbers are codes of categories too.
+        // Small integers are also valid codes of categories.
         let whole = dice.chance(0.3);
         let cell = |dice: &mut Dice| if whole { dice.below(5) as f64 } else { number(dice, wildness) };
         let cells = (0..n_rows * n_columns).map(|_| cell(dice)).collect();
         let params = params(dice, n_columns);
         let loss = loss(dice);
         let n_outputs = if dice.chance(0.7) { 1 } else { dice.below(4) };
-        // One more or less now and then.
+        // Sometimes one too many or too few.
         let n_entries = if dice.chance(0.97) { n_rows * n_outputs } else { dice.below(n_rows + 3) };
         let n_classes = if dice.chance(0.95) { 1 + dice.below(4) } else { [0, 1 << 12, usize::MAX][dice.below(3)] };
         let wild_y = if dice.chance(0.8) { 0.0 } else { 0.05 };
@@ -175,7 +175,7 @@ impl Problem {
         Matrix::from_rows(&self.cells, self.n_rows, self.n_columns).expect("a sound matrix")
     }
 
-    /// Whether a row has weight that counts beside the heaviest row's.
+    /// Whether the weight of a row is not negligible next to the heaviest weight.
     fn takes_part(&self, row: usize) -> bool {
         self.weights.as_ref().is_none_or(|weights| {
             let heaviest = weights.iter().copied().fold(0.0, f64::max);
@@ -189,7 +189,8 @@ impl Problem {
     }
 }
 
-/// A tree that holds together: every split's rows are its children's, every number can be used, every way down is the same.
+/// Checks that a tree is consistent: the children of a split have its rows, all numbers are valid,
+/// and all ways to predict agree.
 fn check(problem: &Problem, tree: &Tree) -> TestCaseResult {
     prop_assert_eq!(tree.n_rows(0), problem.taking_part().count());
     let mut n_leaves = 0;
@@ -226,7 +227,7 @@ fn check(problem: &Problem, tree: &Tree) -> TestCaseResult {
     Ok(())
 }
 
-/// A tree that holds together, or a refusal that names an argument and says why.
+/// Checks that the outcome is a consistent tree, or an error that names an argument and the reason.
 fn check_outcome(problem: &Problem, outcome: &Result<Tree, Error>) -> TestCaseResult {
     match outcome {
         Ok(tree) => check(problem, tree),
@@ -253,7 +254,7 @@ proptest! {
         let outcome = fit_to(&problem.matrix());
         check_outcome(&problem, &outcome)?;
 
-        // The same, refusals included, column after column.
+        // The same outcome, errors included, from cells in column order.
         let by_columns: Vec<f64> = (0..problem.n_columns)
             .flat_map(|column| problem.cells.iter().skip(column).step_by(problem.n_columns).copied())
             .collect();
@@ -261,7 +262,7 @@ proptest! {
         let x = Matrix::with_strides(&by_columns, 0, problem.n_rows, problem.n_columns, 1, stride).expect("a sound matrix");
         prop_assert_eq!(fit_to(&x), outcome.clone());
 
-        // The same as sparse columns, whatever is missing in them or infinite.
+        // The same outcome from sparse columns, with missing and infinite cells.
         let (mut starts, mut rows, mut cells) = (vec![0], Vec::new(), Vec::new());
         for column in by_columns.chunks(problem.n_rows) {
             for (row, &cell) in (0..).zip(column).filter(|(_, cell)| **cell != 0.0) {
@@ -276,7 +277,7 @@ proptest! {
         check_outcome(&problem, &sparse)?;
     }
 
-    /// What is done to a tree afterwards keeps it whole.
+    /// Pruning and leaf values keep a tree consistent.
     #[test]
     fn trees_stay_whole(seed in any::<u64>()) {
         let problem = Problem::new(seed, 60);
@@ -300,7 +301,7 @@ proptest! {
         }
     }
 
-    /// Sparse arrays that are wild themselves: refused, or sound.
+    /// Invalid sparse arrays are refused; valid ones give a consistent tree.
     #[test]
     fn sparse_arrays_are_judged(seed in any::<u64>()) {
         let dice = &mut Dice::new(seed);
@@ -325,7 +326,7 @@ proptest! {
             let tree = fit_sparse(&x, Target::Values(&y), None, Loss::SquaredError, &Params::default()).expect("a sound fit");
             prop_assert_eq!(tree.n_rows(0), n_rows);
         }
-        // As rows, to a tree of two features.
+        // The same arrays as rows to predict, with a tree of two features.
         let x = Matrix::from_rows(&[0.0, 1.0, 1.0, 0.0], 2, 2).expect("a sound matrix");
         let tree = fit(&x, Target::Values(&[0.0, 1.0]), None, Loss::SquaredError, &Params::default()).expect("a fit");
         if let Ok(leaves) = tree.apply_sparse(&starts, &rows, &cells) {

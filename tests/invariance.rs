@@ -1,26 +1,25 @@
-//! What must not change the tree: threads, memory order, offsets and scales, the order of the rows, and
-//! other ways to say the same thing with weights and columns.
+//! What must not change the tree: threads, memory order, offsets and scales, the order of the rows,
+//! and equivalent weights and columns.
 
-mod common;
-
-use common::draw::{Cells, Dice, Values, Weights};
-use common::structure;
-use common::table::{Aim, Recipe, Settings, Table};
 use proptest::prelude::*;
 use splitwood::{Loss, Matrix, Params, Size, Target, Tree};
 
-/// The tree without its number of features: tests and statistics, bit for bit.
+use crate::common::draw::{Cells, Dice, Values, Weights};
+use crate::common::structure;
+use crate::common::table::{Aim, Recipe, Settings, Table};
+
+/// The nodes of a tree, bit for bit, without its number of features.
 fn nodes(tree: &Tree) -> Vec<impl PartialEq + std::fmt::Debug + use<>> {
     let statistics = |id: usize| (tree.n_rows(id), tree.weight(id), tree.impurity(id), tree.value(id).to_vec());
     structure(tree).into_iter().enumerate().map(|(id, test)| (test, statistics(id))).collect()
 }
 
-/// Settings without fractions of the rows, so that tables of different lengths have the same.
+/// Settings that don't depend on the number of rows, so that they suit tables of different lengths.
 fn depths() -> impl Strategy<Value = Params> {
     prop::option::of(1..6i64).prop_map(|max_depth| Params { max_depth, ..Params::default() })
 }
 
-/// Tables whose upper nodes are grown by as many threads as there are.
+/// Tables large enough that several threads grow the upper nodes.
 fn large_tables() -> impl Strategy<Value = Table> {
     prop_oneof![Recipe::wide(), Recipe::long()].prop_map(|recipe| recipe.table())
 }
@@ -29,7 +28,7 @@ fn small_recipes() -> impl Strategy<Value = Recipe> {
     Recipe::any(1..200, 1..5)
 }
 
-/// Targets whose gains don't tie by chance, whatever the rounding.
+/// Replaces targets whose gains could tie by chance, so that rounding decides nothing.
 fn without_chance_ties(recipe: Recipe) -> Recipe {
     let aim = match recipe.aim {
         Aim::Values(_) => Aim::Values(Values::Reals),
@@ -104,7 +103,8 @@ proptest! {
         }
     }
 
-    /// Medians of whole numbers tie by chance, and do so whatever they are multiplied by, though that rounds each by itself.
+    /// Gains of integer medians tie by chance. They must still tie after a scale, which rounds each
+    /// target separately.
     #[test]
     fn offset_and_scale_of_multiples(
         recipe in Recipe::any(20..200, 1..5),
@@ -149,7 +149,8 @@ proptest! {
         prop_assert_eq!(structure(&table.fit(&params)), structure(&scale(2f64.powi(power)).fit(&params)));
     }
 
-    /// Constants that are no powers of two round the weights: only gains that don't tie by chance must stay in order.
+    /// A constant that is not a power of two rounds the weights, so only gains that don't tie by
+    /// chance keep their order.
     #[test]
     fn any_scale_of_weights(recipe in small_recipes(), params in depths()) {
         let recipe = Recipe { weights: Some((Weights::Reals, 0.2)), ..without_chance_ties(recipe) };
@@ -190,7 +191,8 @@ proptest! {
         prop_assert_eq!(structure(&table.fit(&params)), structure(&ones.fit(&params)));
     }
 
-    /// Sums don't depend on their order, so nothing but the last bits of reported impurities does.
+    /// Sums don't depend on the order of the rows, so only the last bits of reported impurities
+    /// may.
     #[test]
     fn order_of_rows(recipe in small_recipes(), params in depths(), leaf in 1..10i64, seed in any::<u64>()) {
         let table = recipe.table();
@@ -212,7 +214,7 @@ proptest! {
     }
 }
 
-/// The last bits of a mean must not tell which of two rows came first.
+/// The last bits of a mean must not depend on the order of two rows.
 #[test]
 fn order_of_two_rows_that_no_feature_parts() {
     for k in 1..200 {

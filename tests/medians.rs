@@ -1,21 +1,22 @@
-//! Trees of medians and quantiles: the same by either method, and unmoved by what must not move a median.
+//! Trees of medians and quantiles: both methods grow the same tree, and transformations that keep
+//! the order of the losses keep the tree.
 
-mod common;
-
-use common::definition::Row;
-use common::draw::{Cells, Dice, Values, Weights};
-use common::structure;
-use common::table::{Aim, Recipe, Settings, Table};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{Loss, MedianMethod, Params, Size, Tree};
 
-/// Small tables of medians and quantiles, with targets of these kinds.
+use crate::common;
+use crate::common::definition::Row;
+use crate::common::draw::{Cells, Dice, Values, Weights};
+use crate::common::structure;
+use crate::common::table::{Aim, Recipe, Settings, Table};
+
+/// Small tables for medians and quantiles, with targets of the given kinds.
 fn recipes(values: impl Strategy<Value = Values>) -> impl Strategy<Value = Recipe> {
     (Recipe::any(1..200, 1..5), Aim::ranks(values)).prop_map(|(recipe, aim)| Recipe { aim, ..recipe })
 }
 
-/// Targets that tie and targets that don't, both without an offset.
+/// Targets with ties and targets without, both without an offset.
 fn plain_values() -> impl Strategy<Value = Values> {
     prop::sample::select(vec![Values::Integers, Values::Reals])
 }
@@ -38,7 +39,8 @@ fn by_two_heaps(params: &Params) -> Params {
     Params { median_method: MedianMethod::TwoHeaps, ..params.clone() }
 }
 
-/// Same tests, and values that are the same once those of the first tree went through `value`.
+/// Checks that both trees have the same splits, and that `value` maps the values of `tree` to those
+/// of `other`.
 fn check_same(tree: &Tree, other: &Tree, value: impl Fn(f64) -> f64) -> TestCaseResult {
     prop_assert_eq!(structure(tree), structure(other));
     for node in 0..tree.node_count() {
@@ -47,7 +49,7 @@ fn check_same(tree: &Tree, other: &Tree, value: impl Fn(f64) -> f64) -> TestCase
     Ok(())
 }
 
-/// The share by which two numbers differ is one of rounding.
+/// Checks that two numbers are equal up to rounding.
 fn check_close(a: f64, b: f64) -> TestCaseResult {
     prop_assert!((a - b).abs() <= 1e-12 * a.abs().max(b.abs()), "{a} and {b}");
     Ok(())
@@ -63,14 +65,14 @@ proptest! {
         prop_assert_eq!(table.fit(&params), table.fit(&by_two_heaps(&params)));
     }
 
-    /// Levels of odd denominators, such as 1/49, whose inverse times themselves is not 1 in floating point.
+    /// Levels such as 1/49, where 49 · (1/49) is not 1 in floating point.
     #[test]
     fn methods_at_odd_levels(recipe in recipes(plain_values()), below in 1..40u32, whole in 41..200u32) {
         let table = Table { loss: Loss::Quantile(f64::from(below) / f64::from(whole)), ..recipe.table() };
         prop_assert_eq!(table.fit(&Params::default()), table.fit(&by_two_heaps(&Params::default())));
     }
 
-    /// Rules that stop most nodes, all at once.
+    /// All stopping rules together, so that most nodes stop.
     #[test]
     fn methods_under_strict_rules(
         recipe in recipes(Values::any()), leaf in 1..20i64, share in 0.0..0.2, decrease in 0.0..0.05,
@@ -129,8 +131,10 @@ proptest! {
         }
     }
 
-    /// Tenths like integers: also where the half falls between two rows, which sums of tenths miss by their rounding.
-    /// Not the way of missing values that no row has: sides of equal weight differ by that rounding.
+    /// Weights in tenths give the tree of integer weights, also where exactly half of the weight
+    /// lies between two rows, which sums of floating-point tenths miss by rounding. The direction
+    /// of missing values is left out where no row has one: that rounding decides between sides of
+    /// equal weight.
     #[test]
     fn decimal_scale_of_weights(
         recipe in recipes(plain_values()), leaf in 1..10i64, scale in prop::sample::select(vec![0.1, 0.3, 1e-9, 7e11]),
@@ -177,7 +181,8 @@ proptest! {
         }
     }
 
-    /// What is above one level of −y is below the level of y that completes it. Ties would go to the lowest threshold, in both.
+    /// The quantile of −y at a level is minus that of y at one minus the level. Ties
+    /// between cuts go to the lowest threshold in both.
     #[test]
     fn a_quantile_of_mirrored_targets_is_the_other_quantile(recipe in recipes(plain_values()), below in 1..20u32) {
         let table = Table { loss: Loss::Quantile(f64::from(below) / 20.0), ..recipe.table() };
@@ -188,7 +193,7 @@ proptest! {
     }
 }
 
-/// Orders of the targets along a column that make a median travel.
+/// Orders of the targets along a column that move the median as far as possible.
 fn hostile_orders(n: usize) -> Vec<Vec<f64>> {
     let ramp = || (0..n).map(|i| i as f64);
     vec![
@@ -196,21 +201,21 @@ fn hostile_orders(n: usize) -> Vec<Vec<f64>> {
         ramp().map(|i| -i).collect(),
         // Up, then down.
         ramp().map(|i| i.min(n as f64 - i)).collect(),
-        // From both ends in turn: the median stays, its neighbours change.
+        // Alternately from both ends: the median stays, its neighbours change.
         (0..n).map(|i| if i % 2 == 0 { i as f64 } else { -(i as f64) }).collect(),
-        // Blocks: the median crosses all of them again and again.
+        // Two levels in turn, in blocks: the median crosses between them repeatedly.
         (0..n).map(|i| f64::from(i / 32 % 2 == 0) * 1e6 + i as f64).collect(),
         vec![1.0; n],
     ]
 }
 
-/// Weights that throw a median from one end to the other.
+/// Weights that move the median from one end to the other.
 fn hostile_weights(n: usize) -> Vec<Option<Vec<f64>>> {
     vec![
         None,
-        // One heavy row again and again.
+        // A heavy row at regular distances.
         Some((0..n).map(|i| if i % 40 == 0 { 1e6 } else { 1.0 }).collect()),
-        // Each block outweighs all before it.
+        // Each block outweighs all blocks before it.
         Some((0..n).map(|i| 2f64.powi((i / 30) as i32)).collect()),
         Some((0..n).map(|i| if i % 2 == 0 { 1.0 } else { 1e-9 }).collect()),
     ]
@@ -234,7 +239,7 @@ fn hostile_orders_and_weights() {
     }
 }
 
-/// The half falls between 1 and 5: 0.1 + 0.2 = 0.30000000000000004 must not tip it.
+/// Exactly half of the weight is at most 1: that 0.1 + 0.2 is 0.30000000000000004 must not matter.
 #[test]
 fn a_half_between_two_rows() {
     let table = |weights: [f64; 3]| Table {

@@ -1,10 +1,9 @@
 //! Model files of random trees.
 
-mod common;
-
-use common::table::{Recipe, Settings};
 use proptest::prelude::*;
 use splitwood::{Labels, Model, Tree};
+
+use crate::common::table::{Recipe, Settings};
 
 proptest! {
     #[test]

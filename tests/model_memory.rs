@@ -1,50 +1,16 @@
-//! What the reading of a model file allocates, counted by the allocator: the model, and never what a lie asks for.
+//! Reading a model file allocates the model, and never what a forged length claims.
 
-mod common;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-use common::checksums::repair;
 use splitwood::{Labels, Loss, Matrix, Model, Params, Target, fit};
 
-struct Counting;
+use crate::checksums::repair;
+use crate::{alone, peak_of};
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: the system's allocator does the work; the counts are beside it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: the caller's promises are handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are handed on.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The result, and the most that was allocated at a time on the way to it.
-fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    let result = work();
-    (result, PEAK.load(Relaxed) - before)
-}
-
-/// For the piece in which numbers are turned, and small change.
+/// Room for the piece in which numbers are converted, and for small allocations, in bytes.
 const ALLOWED: usize = 200_000;
 
-/// One test: others beside it would be counted too.
 #[test]
 fn reading_allocates_the_model_and_no_lie() {
+    let _alone = alone();
     let cells: Vec<f64> = (0..40_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64).collect();
     let x = Matrix::from_rows(&cells, 20_000, 2).unwrap();
     let codes: Vec<u32> = (0..20_000).map(|row| row % 2).collect();
@@ -56,7 +22,7 @@ fn reading_allocates_the_model_and_no_lie() {
     assert_eq!(read, model);
     assert!(bytes.len() > 1_000_000 && peak <= bytes.len() + ALLOWED, "{peak} for {}", bytes.len());
 
-    // From here on a small model, whose every word becomes a large number.
+    // In a small model, each word in turn becomes a large number.
     let tree = model.into_tree().pruned(0.01).unwrap();
     let labels = Labels::Strings(vec!["no".to_owned(), "yes".to_owned()]);
     let model = Model::classifier(tree, vec![labels]).unwrap();

@@ -1,14 +1,14 @@
 //! Several outputs, sparse columns, categories.
 
-mod common;
-
-use common::definition::{Definition, Row};
-use common::draw::{Dice, Values};
-use common::table::{Aim, Recipe, Settings, Table};
 use proptest::prelude::*;
 use splitwood::{Cell, Error, Loss, Matrix, Params, SparseColumns, Splitter, Target, Tree, fit, fit_sparse};
 
-/// The cells as sparse columns: starts, rows and cells that are not 0.
+use crate::common;
+use crate::common::definition::{Definition, Row};
+use crate::common::draw::{Dice, Values};
+use crate::common::table::{Aim, Recipe, Settings, Table};
+
+/// The cells as sparse columns: starts, rows and non-zero cells.
 fn compress(table: &Table) -> (Vec<i64>, Vec<i32>, Vec<f64>) {
     let (mut starts, mut rows, mut cells) = (vec![0], Vec::new(), Vec::new());
     for column in &table.columns {
@@ -34,7 +34,7 @@ fn fit_compressed<X: Cell>(table: &Table, params: &Params, cell: impl Fn(f64) ->
     fit_sparse(&x, target, table.weights.as_deref(), table.loss, params).expect("a sound fit")
 }
 
-/// Most cells of the columns become 0.
+/// Sets most cells to 0.
 fn thin_out(mut table: Table, seed: u64) -> Table {
     let mut dice = Dice::new(seed);
     table.columns.iter_mut().flatten().for_each(|cell| *cell = if dice.chance(0.7) { 0.0 } else { *cell });
@@ -73,11 +73,11 @@ proptest! {
         prop_assert_eq!(table.fit(&drawn), fit_compressed(&table, &drawn, |cell| cell));
     }
 
-    /// The same output several times is that output.
+    /// Copies of one output give the tree of that output.
     #[test]
     fn one_output_several_times(recipe in Recipe::any(1..150, 1..5), settings in Settings::any(), times in 1..4usize) {
         let mut table = recipe.table();
-        // Two classes alone have a criterion of their own.
+        // A single output of two classes has a criterion of its own.
         table.n_classes = if table.n_classes == 0 { 0 } else { table.n_classes.max(3) };
         let params = settings.params(&table);
         let one = table.fit(&params);
@@ -93,7 +93,7 @@ proptest! {
         }
     }
 
-    /// The root's split has the least mean loss of all.
+    /// The root's split has the lowest mean loss of all splits.
     #[test]
     fn two_outputs(recipe in Recipe::any(2..60, 1..4), other in any::<u64>()) {
         let recipe = without_weights_of_vast_range(recipe);
@@ -132,7 +132,7 @@ proptest! {
         prop_assert!(made <= least.max(0.0) + 1e-9 * whole || !least.is_finite(), "{made}, could be {least}");
     }
 
-    /// No other set of categories has less loss, and every row is where its category goes.
+    /// No other set of categories has a lower loss, and each row is on the side of its category.
     #[test]
     fn categories(n_rows in 2..80usize, n_categories in 2..9u32, missing in prop_oneof![Just(0.0), Just(0.2)], kind in 0..4usize, weighted in any::<bool>(), seed in any::<u64>()) {
         let mut dice = Dice::new(seed);
@@ -149,7 +149,8 @@ proptest! {
             if n_classes == 2 {
                 f64::from(u8::from(dice.chance(0.1 + mean / 7.0)))
             } else {
-                // Poisson counts that are all 0 on a side are refused, and then the best cut may be one of no order.
+                // A side whose Poisson counts are all 0 is refused; the best remaining set may then
+                // be no cut of the ordered categories.
                 let least = if loss == Loss::Poisson { 1.0 } else { 0.0 };
                 least + mean + (dice.unit() * 4.0).floor()
             }
@@ -163,7 +164,7 @@ proptest! {
         let part_loss = |rows: &mut dyn Iterator<Item = usize>| definition.loss(&rows.map(|row| table.row(row)).collect::<Vec<Row>>());
         let mut least = f64::INFINITY;
         for set in 0..1u32 << (n_categories + 1) {
-            // The last bit is for missing values.
+            // The last bit stands for missing values.
             let goes_left = |row: &usize| set >> if codes[*row].is_nan() { n_categories } else { codes[*row] as u32 } & 1 != 0;
             let n_left = (0..n_rows).filter(goes_left).count();
             if n_left > 0 && n_left < n_rows {
@@ -181,7 +182,7 @@ proptest! {
         let x = Matrix::from_rows(&codes, n_rows, 1).expect("a sound matrix");
         let leaves = tree.apply(&x, None).expect("as many columns");
         prop_assert_eq!(leaves.iter().filter(|&&leaf| leaf as usize == left).count(), tree.n_rows(left));
-        // What was never seen goes where missing values go.
+        // Unseen categories go where missing values go.
         let missing_goes = if tree.missing_go_to_left(0) == Some(true) { left } else { right };
         let strange = [f64::from(n_categories), -1.0, 0.5, f64::INFINITY, f64::NAN];
         let leaves = tree.apply(&Matrix::from_rows(&strange, 5, 1).expect("a sound matrix"), None).expect("as many columns");

@@ -1,15 +1,14 @@
-//! Predictions against a walk through the tree's public properties, for rows that the tree has never seen.
+//! Predictions of unseen rows against a walk through the tree's public properties.
 
-mod common;
-
-use common::draw::{Cells, Dice};
-use common::table::{Recipe, Settings, Table};
-use common::ways::{Way, explicit_stack, recursive_partition, row_by_row};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{Cell, Error, Matrix, Params, Tree};
 
-/// The nodes that a row passes.
+use crate::common::draw::{Cells, Dice};
+use crate::common::table::{Recipe, Settings, Table};
+use crate::common::ways::{Way, explicit_stack, recursive_partition, row_by_row};
+
+/// The nodes on the path of a row.
 fn walk(tree: &Tree, row: &[f64]) -> Vec<usize> {
     let mut path = vec![0];
     while let Some((left, right)) = tree.children(path[path.len() - 1]) {
@@ -22,7 +21,7 @@ fn walk(tree: &Tree, row: &[f64]) -> Vec<usize> {
     path
 }
 
-/// Cells of all kinds, and the tree's own thresholds and their neighbours.
+/// Draws cells of all kinds, the tree's thresholds, and their neighbouring floats.
 fn draw_cells(dice: &mut Dice, tree: &Tree, n_rows: usize) -> Vec<f64> {
     let mut pool: Vec<f64> = (0..tree.node_count()).filter_map(|node| tree.threshold(node)).collect();
     pool.extend(pool.clone().into_iter().flat_map(|threshold| [threshold.next_up(), threshold.next_down()]));
@@ -90,7 +89,7 @@ proptest! {
     }
 }
 
-/// Three rows on one side, one on the other, and no missing value.
+/// Three rows on one side, one on the other, and none with a missing value.
 fn lopsided(heavier_left: bool, weights: Option<Vec<f64>>) -> Tree {
     let y = if heavier_left { vec![1.0, 1.0, 1.0, 9.0] } else { vec![1.0, 9.0, 9.0, 9.0] };
     let columns = vec![vec![0.0, 1.0, 2.0, 3.0]];
@@ -106,7 +105,7 @@ fn predict_missing(tree: &Tree) -> f64 {
 fn missing_values_that_were_never_seen_go_to_the_heavier_child() {
     assert_eq!(predict_missing(&lopsided(true, None)), 1.0);
     assert_eq!(predict_missing(&lopsided(false, None)), 9.0);
-    // By weight, not by rows; and to the right if there is no heavier one.
+    // The heavier child, not the one with more rows; the right one if the weights are equal.
     assert_eq!(predict_missing(&lopsided(true, Some(vec![1.0, 1.0, 1.0, 5.0]))), 9.0);
     assert_eq!(predict_missing(&lopsided(true, Some(vec![1.0, 1.0, 1.0, 3.0]))), 9.0);
 }

@@ -1,43 +1,10 @@
-//! What a prediction allocates, counted by the allocator: its result, and next to nothing else.
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+//! A prediction allocates its result and next to nothing else.
 
 use splitwood::{Loss, Matrix, Params, Target, Tree, fit};
 
-struct Counting;
+use crate::{alone, peak_of};
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: the system's allocator does the work; the counts are beside it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: the caller's promises are handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are handed on.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The most that was allocated at a time while something was done.
-fn peak_of<R>(work: impl FnOnce() -> R) -> usize {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    let result = work();
-    let peak = PEAK.load(Relaxed) - before;
-    drop(result);
-    peak
-}
-
+/// Room for small allocations, in bytes.
 const ALLOWED: usize = 100_000;
 const ROWS: usize = 300_000;
 const COLUMNS: usize = 5;
@@ -52,25 +19,25 @@ fn check(tree: &Tree, n_classes: usize) {
     let wide = Matrix::from_rows(&cells, ROWS, COLUMNS).unwrap();
     let narrow = Matrix::from_rows(&single, ROWS, COLUMNS).unwrap();
     let by_columns = Matrix::with_strides(&single, 0, ROWS, COLUMNS, 1, ROWS as isize).unwrap();
-    // Pools and the tree's compact nodes are made once.
+    // The first call creates the thread pool and the tree's compact nodes.
     tree.apply(&wide, None).unwrap();
-    let first = peak_of(|| tree.apply(&narrow, None));
+    let (_, first) = peak_of(|| tree.apply(&narrow, None));
     assert!(first <= ROWS * 8 + tree.node_count() * 8 + ALLOWED, "the first time: {first}");
     for n_jobs in [Some(1), None] {
         for x in [&narrow, &by_columns] {
-            let peak = peak_of(|| tree.predict(x, n_jobs));
+            let (_, peak) = peak_of(|| tree.predict(x, n_jobs));
             assert!(peak <= ROWS * n_classes * 8 + ALLOWED, "predict: {peak}");
         }
-        let peak = peak_of(|| tree.predict(&wide, n_jobs));
+        let (_, peak) = peak_of(|| tree.predict(&wide, n_jobs));
         assert!(peak <= ROWS * n_classes * 8 + ALLOWED, "predict: {peak}");
-        let peak = peak_of(|| tree.apply(&wide, n_jobs));
+        let (_, peak) = peak_of(|| tree.apply(&wide, n_jobs));
         assert!(peak <= ROWS * 8 + ALLOWED, "apply: {peak}");
     }
 }
 
-/// One test: others beside it would be counted too.
 #[test]
 fn predictions_allocate_their_result_alone() {
+    let _alone = alone();
     let cells: Vec<f64> = (7..7 + 20_000 * COLUMNS).map(number).collect();
     let x = Matrix::from_rows(&cells, 20_000, COLUMNS).unwrap();
     let y: Vec<f64> = (0..20_000).map(|i| number(3 * i)).collect();

@@ -1,4 +1,4 @@
-//! Everything that is refused, each by the name of the argument that is wrong.
+//! Everything that is refused, with the name of the argument that is wrong.
 
 use splitwood::{Error, Loss, Matrix, Params, Result, Size, Target, Tree, fit, fit_while};
 
@@ -9,7 +9,7 @@ fn x() -> Matrix<'static, f64> {
     Matrix::from_rows(&CELLS, 4, 1).unwrap()
 }
 
-/// Asserts that it was refused for this argument, with a message that has these words.
+/// Asserts that the error names this argument and that its message contains these words.
 #[track_caller]
 fn assert_refused<T: std::fmt::Debug>(outcome: Result<T>, argument: &str, words: &str) {
     let error = outcome.expect_err("it is to be refused");

@@ -1,4 +1,5 @@
-//! `examples/serve.rs` on the golden models: what Python trained and saved answers here as it did there.
+//! `examples/serve.rs` on the golden models, which Python trained and saved: the predictions are
+//! Python's.
 
 #[path = "../examples/serve.rs"]
 mod serve;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serve::serve;
 use splitwood::{Labels, Matrix, Model};
 
-/// The golden models of all versions, without their endings.
+/// The golden models of all versions, without file extensions.
 fn golden() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let entries =
@@ -20,7 +21,7 @@ fn golden() -> Vec<PathBuf> {
 
 fn same(answer: &str, expected: &str, labels: Option<&Labels>) -> bool {
     match labels {
-        // Python's capitals.
+        // Python writes True and False.
         Some(Labels::Bools(_)) => answer == expected.to_lowercase(),
         Some(Labels::Integers(_) | Labels::Strings(_)) => answer == expected,
         _ => answer.parse::<f64>().unwrap().to_bits() == expected.parse::<f64>().unwrap().to_bits(),

@@ -1,4 +1,5 @@
-//! The audit of a fitted tree: every node from the rows that reach it, every split against all that were possible.
+//! The audit of a fitted tree: each node is recomputed from the rows that reach it, each split is
+//! compared with all possible splits.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -7,10 +8,10 @@ use splitwood::{Params, Size, Tree};
 use super::definition::{Definition, Row, least_seen, lowest, range, total_weight};
 use super::table::Table;
 
-/// Rounding of sums.
+/// Relative rounding error of sums.
 const RELATIVE: f64 = 1e-9;
 
-/// The stopping rules in rows and weights.
+/// The stopping rules as numbers of rows and weights.
 struct Rules {
     max_depth: usize,
     min_split: usize,
@@ -37,53 +38,54 @@ impl Rules {
     }
 }
 
-/// A split that could be made.
+/// A possible split.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     feature: usize,
     missing_left: bool,
     /// Last value on the left, first value on the right.
     edge: (f64, f64),
-    /// Losses of the children together.
+    /// Sum of the children's losses.
     loss: f64,
-    /// Rows and weight of the smaller and of the lighter side.
+    /// Rows of the smaller side, weight of the lighter side.
     fewer: usize,
     lighter: f64,
-    /// The same for candidates that part the rows in the same way, whichever side is left.
-    parting: u64,
+    /// Equal for candidates that separate the same sets of rows, whichever side is left.
+    partition: u64,
 }
 
 impl Candidate {
     fn allowed(&self, rules: &Rules, slack: f64) -> bool {
         let enough = self.fewer >= rules.min_leaf && self.lighter >= rules.min_weight * (1.0 + slack);
-        // Infinite is the deviance of targets that are all 0.
+        // The deviance of targets that are all 0 is infinite.
         enough && self.loss.is_finite()
     }
 }
 
-/// Which other splits a split must be as good as.
+/// Which other splits a split is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rivals {
-    /// All that are possible.
+    /// All possible splits.
     All,
-    /// Those of the same feature: the others may not have been looked at.
+    /// Splits of the same feature: the other features may not have been drawn.
     SameFeature,
-    /// None: it was drawn.
-    Nobody,
+    /// None: the split was drawn at random.
+    None,
 }
 
-/// Checks the whole tree; splits are compared with all others at the nodes for which `look` holds.
-pub fn audit(table: &Table, params: &Params, tree: &Tree, look: impl Fn(usize) -> bool) -> TestCaseResult {
-    audit_among(Rivals::All, table, params, tree, look)
+/// Checks the whole tree. Splits are compared with all others at the nodes for which `compare` is
+/// true.
+pub fn audit(table: &Table, params: &Params, tree: &Tree, compare: impl Fn(usize) -> bool) -> TestCaseResult {
+    audit_among(Rivals::All, table, params, tree, compare)
 }
 
-/// The same, but splits are compared with these alone.
+/// Like `audit`, but compares splits with the given rivals only.
 pub fn audit_among(
     rivals: Rivals,
     table: &Table,
     params: &Params,
     tree: &Tree,
-    look: impl Fn(usize) -> bool,
+    compare: impl Fn(usize) -> bool,
 ) -> TestCaseResult {
     let rules = Rules::new(table, params);
     let auditor = Auditor { table, tree, rules, rivals };
@@ -93,21 +95,21 @@ pub fn audit_among(
         prop_assert_eq!(id, n_nodes, "nodes are numbered depth-first");
         (n_nodes, deepest) = (n_nodes + 1, deepest.max(depth));
         auditor.check_statistics(id, &rows)?;
-        let mut candidates = if look(id) { auditor.candidates(&rows) } else { Vec::new() };
+        let mut candidates = if compare(id) { auditor.candidates(&rows) } else { Vec::new() };
         candidates.retain(|candidate| match rivals {
             Rivals::All => true,
             Rivals::SameFeature => tree.feature(id) == Some(candidate.feature),
-            Rivals::Nobody => false,
+            Rivals::None => false,
         });
         if let Some((left, right)) = tree.children(id) {
             let [left_rows, right_rows] = auditor.route(id, &rows);
             auditor.check_test(id, &left_rows, &right_rows)?;
-            if look(id) {
+            if compare(id) {
                 auditor.check_split(id, depth, [&left_rows, &right_rows], &candidates)?;
             }
             pending.push((right, right_rows, depth + 1));
             pending.push((left, left_rows, depth + 1));
-        } else if look(id) {
+        } else if compare(id) {
             auditor.check_leaf(depth, &rows, &candidates)?;
         }
     }
@@ -128,7 +130,7 @@ impl Auditor<'_> {
         ids.iter().map(|&id| self.table.row(id)).collect()
     }
 
-    /// Which rows go left, which go right.
+    /// The rows that go left, and those that go right.
     fn route(&self, node: usize, ids: &[usize]) -> [Vec<usize>; 2] {
         let column = &self.table.columns[self.tree.feature(node).expect("an inner node")];
         let (threshold, missing_left) = (self.tree.threshold(node), self.tree.missing_go_to_left(node));
@@ -162,7 +164,8 @@ impl Auditor<'_> {
         Ok(())
     }
 
-    /// The threshold separates, halfway where that is possible; missing values have learned their side, or take the heavier.
+    /// Checks that the threshold separates the children, halfway where possible, and that missing
+    /// values go to the learned side, or to the heavier child where the node has none.
     fn check_test(&self, node: usize, left: &[usize], right: &[usize]) -> TestCaseResult {
         let column = &self.table.columns[self.tree.feature(node).expect("an inner node")];
         let threshold = self.tree.threshold(node).expect("an inner node");
@@ -170,7 +173,7 @@ impl Auditor<'_> {
         let (lefts, rights) = (numbers(left), numbers(right));
         prop_assert!(!lefts.is_empty(), "node {node} has numbers on the left");
         let (a, b) = (highest(&lefts), rights.iter().copied().reduce(f64::min));
-        if self.rivals == Rivals::Nobody {
+        if self.rivals == Rivals::None {
             prop_assert!(a <= threshold && b.is_none_or(|b| threshold < b), "{a} <= {threshold} < {b:?}");
         } else {
             check_threshold(threshold, a, b)?;
@@ -183,7 +186,7 @@ impl Auditor<'_> {
         Ok(())
     }
 
-    /// All the ways to part these rows, in the order in which ties are decided.
+    /// All possible splits of these rows, in the order that decides ties.
     fn candidates(&self, ids: &[usize]) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         for (feature, column) in self.table.columns.iter().enumerate() {
@@ -193,7 +196,8 @@ impl Auditor<'_> {
             order.extend(&missing);
             candidates.extend(self.candidates_in_order(feature, &order, false));
             if !missing.is_empty() {
-                // Missing values alone on the left would be the others alone on the left, mirrored.
+                // Missing values alone on the left would be the mirror image of a split in the
+                // list.
                 let parts = self.candidates_in_order(feature, &turned, true);
                 candidates.extend(parts.into_iter().filter(|candidate| !candidate.edge.0.is_nan()));
             }
@@ -208,7 +212,7 @@ impl Auditor<'_> {
         let losses = |order: &mut dyn Iterator<Item = &usize>| self.table.definition().running_losses(order.map(row));
         let (before, mut after) = (losses(&mut order.iter()), losses(&mut order.iter().rev()));
         after.reverse();
-        // The light side of vast weights is lost in a difference from the total.
+        // A difference from the total would lose the light side when weights differ vastly.
         let mut rights = running_weights(order.iter().rev().map(|id| row(id).1));
         rights.reverse();
         let lefts = running_weights(order.iter().map(|id| row(id).1));
@@ -225,7 +229,7 @@ impl Auditor<'_> {
                 loss: before[n_left - 1] + after[n_left],
                 fewer: n_left.min(order.len() - n_left),
                 lighter: lefts[n_left - 1].min(rights[n_left]),
-                parting: key.min(key ^ all),
+                partition: key.min(key ^ all),
             })
         };
         (1..order.len()).filter_map(candidate).collect()
@@ -261,10 +265,10 @@ impl Auditor<'_> {
         let best = loss - clear().map(|candidate| candidate.loss).fold(f64::INFINITY, f64::min);
         prop_assert!(gain >= best - (RELATIVE * best.abs() + blur), "node {id} gains {gain}, could gain {best}");
 
-        // Where several parts make the same sides, the first is taken.
+        // Of candidates that separate the same sets of rows, the first is taken.
         let fingerprints = sides.map(|ids| ids.iter().fold(0, |key, &id| key ^ fingerprint(id)));
-        let parting = fingerprints[0].min(fingerprints[1]);
-        if let Some(first) = clear().find(|candidate| candidate.parting == parting) {
+        let partition = fingerprints[0].min(fingerprints[1]);
+        if let Some(first) = clear().find(|candidate| candidate.partition == partition) {
             prop_assert_eq!(self.tree.feature(id), Some(first.feature), "node {} could be {:?}", id, first);
             let threshold = self.tree.threshold(id).expect("an inner node");
             let (a, b) = first.edge;
@@ -289,7 +293,7 @@ fn highest(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Checks the threshold between `a` and `b`, or between numbers and missing values if there is no `b`.
+/// Checks the threshold between `a` and `b`. Without `b`, it separates numbers from missing values.
 fn check_threshold(threshold: f64, a: f64, b: Option<f64>) -> TestCaseResult {
     let Some(b) = b else {
         prop_assert_eq!(threshold, f64::INFINITY, "all numbers go left, also those to come");
@@ -307,7 +311,7 @@ fn check_threshold(threshold: f64, a: f64, b: Option<f64>) -> TestCaseResult {
     Ok(())
 }
 
-/// A number for each row, so that the exclusive or over a set stands for the set.
+/// A hash per row; the exclusive or over a set of rows identifies the set.
 fn fingerprint(row: usize) -> u64 {
     let z = (row as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

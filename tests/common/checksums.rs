@@ -1,6 +1,6 @@
-//! The checksums of a model file, put right after something else was made wrong.
+//! Repairs the checksums of a model file that a test has changed.
 
-/// Puts the right checksums into the table and the header, as far as the table can be followed.
+/// Writes valid checksums into the table and the header, as far as the table can be read.
 pub fn repair(bytes: &mut [u8]) {
     let Some(count) = bytes.get(12..16) else { return };
     let n_sections = u32::from_le_bytes(count.try_into().unwrap()) as usize;

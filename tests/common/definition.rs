@@ -1,9 +1,9 @@
-//! Losses from their definitions: what every optimised criterion is measured by.
+//! Losses from their definitions: the reference for the optimised criteria.
 
-/// A row as the definitions see it: its target (a class code as a number) and its weight.
+/// A row: its target (a class code as a number) and its weight.
 pub type Row = (f64, f64);
 
-/// What a tree is to minimise, summed over the weight of the rows.
+/// The loss that a tree minimises, summed over the weight of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// Squared deviations from the mean.
@@ -12,9 +12,9 @@ pub enum Definition {
     AbsoluteError,
     /// Pinball loss at the level `below / whole`.
     Quantile {
-        /// Share of the weight that is below.
+        /// Numerator: the share of the weight below the quantile.
         below: u32,
-        /// The whole.
+        /// Denominator.
         whole: u32,
     },
     /// Half the Poisson deviance from the mean; infinite for targets that are all 0.
@@ -26,14 +26,14 @@ pub enum Definition {
 }
 
 impl Definition {
-    /// Loss of these rows: sums in one pass, deviations from them in a second one.
+    /// Loss of these rows: one pass for the mean, a second one for the deviations.
     pub fn loss(self, rows: &[Row]) -> f64 {
         match self {
             Self::SquaredError => {
                 let (mean, weight) = (mean_above_lowest(rows), total_weight(rows));
                 let deviations = || above_lowest(rows).map(|(y, weight)| (y - mean, weight));
                 let squares: f64 = deviations().map(|(d, weight)| weight * d * d).sum();
-                // The mean is rounded; what that adds is taken off again.
+                // Correct for the rounding of the mean.
                 let rest: f64 = deviations().map(|(d, weight)| weight * d).sum();
                 squares - rest * rest / weight
             }
@@ -48,14 +48,16 @@ impl Definition {
         }
     }
 
-    /// Losses of the first row, the first two, the first three, and so on, in one pass (Welford's) for the squared error and classes.
+    /// Losses of the first row, the first two rows, and so on. One pass (Welford's) for the squared
+    /// error and for classes.
     pub fn running_losses(self, rows: impl Iterator<Item = Row>) -> Vec<f64> {
         if matches!(self, Self::AbsoluteError | Self::Quantile { .. }) {
             return self.running_losses_around_quantiles(&rows.collect::<Vec<Row>>());
         }
         let (mut total, mut mean, mut loss, mut classes) = (0.0, 0.0, 0.0, Vec::new());
         let rows: Vec<Row> = rows.collect();
-        // Means of a deviance, which has no offset to take off, are summed up above the lowest target.
+        // An offset changes a deviance and can't be removed from y, so the mean is summed above the
+        // lowest target.
         let base = if self == Self::Poisson { lowest(&rows) } else { 0.0 };
         let add = |(y, weight): Row| {
             if matches!(self, Self::Gini | Self::Entropy) {
@@ -71,7 +73,8 @@ impl Definition {
             }
             let whole = base + mean;
             if whole > 0.0 {
-                // What merging the rows before with this one adds; deviations from the mean add up to 0.
+                // What this row adds to the loss of the rows before it: deviations from the mean
+                // sum to 0.
                 let deviation = (y - before) / whole;
                 let [old, new] = [-deviation * weight / total, deviation * rest / total];
                 loss += whole * (rest * deviance(old) + weight * deviance(new));
@@ -81,7 +84,7 @@ impl Definition {
         rows.into_iter().map(add).collect()
     }
 
-    /// What a leaf with these rows predicts.
+    /// The value of a leaf with these rows.
     pub fn value(self, rows: &[Row], n_classes: usize) -> Vec<f64> {
         match self {
             Self::SquaredError | Self::Poisson => return vec![lowest(rows) + mean_above_lowest(rows)],
@@ -93,30 +96,33 @@ impl Definition {
         weights.iter().map(|weight| weight / total_weight(rows)).collect()
     }
 
-    /// What the grid of a node with these rows may hide of a gain, absolutely.
+    /// Bound on the absolute error of a gain that the grid of a node with these rows causes.
     ///
-    /// The grid has 50 bits below the largest w·(y − lowest y), and each row is rounded to it once. So a sum is off by up
-    /// to n · 2^-51 · heaviest · range, and a gain, whose derivative by the sum is at most four times the range, by n ·
-    /// 2^-49 · heaviest · range². Without weights that is below n · 2^-48 of the node's loss (two rows as far apart
-    /// as the range lose half its square): 1e-11 for a thousand rows. Where weights differ by 1e18, rows that are lighter
-    /// than the grid can't be told from rows of no weight, and what could be gained with them is within this as well.
-    /// Entropy adds logarithms of such ratios, up to 60 bits, and declares 1e-13 of the weight its noise.
+    /// The grid has 50 bits below the largest w·(y − lowest y), and each row is rounded to it once.
+    /// So the error of a sum is at most n · 2^-51 · heaviest · range. The derivative of a gain by
+    /// the sum is at most four times the range, so the error of a gain is at most n · 2^-49 ·
+    /// heaviest · range². Without weights that is below n · 2^-48 of the node's loss (two rows as
+    /// far apart as the range have a loss of half its square): 1e-11 for a thousand rows. Where
+    /// weights differ by 1e18, rows that are lighter than the grid count as rows without weight,
+    /// and the gain that they could contribute is within the bound as well. Entropy adds logarithms
+    /// of such ratios, up to 60 bits, and its declared noise is 1e-13 of the weight.
     pub fn blur(self, rows: &[Row]) -> f64 {
         let most = rows.len() as f64 * heaviest(rows);
         match self {
             Self::SquaredError => most * range(rows).powi(2) * 2f64.powi(-48),
-            // A row's distance is rounded with its target and with its weight: 2^51 units of the grids, of which the heaviest row
-            // and the range have 2^50 each at least. Both gains of a comparison are sums of such, and gains that differ
-            // by 2^52 units a row are ties.
+            // The distance of a row is rounded with its target and with its weight: up to 2^51
+            // units of the product of both grids, on which the heaviest weight and the range have
+            // 2^50 units each at least. Both gains of a comparison are sums of such distances, and
+            // gains that differ by 2^52 units per row are ties.
             Self::AbsoluteError | Self::Quantile { .. } => most * range(rows) * 2f64.powi(-47),
-            // The derivative is a logarithm of a ratio of means, up to 50 bits.
+            // The derivative is the logarithm of a ratio of means, at most 50 bits.
             Self::Poisson => most * range(rows) * 2f64.powi(-44),
             Self::Gini => most * 2f64.powi(-47),
             Self::Entropy => most * 1e-12,
         }
     }
 
-    /// What the rounding of a leaf's value, a number of 53 bits, may add to its impurity.
+    /// Bound on what rounding a leaf's value to 53 bits adds to its impurity.
     pub fn rounding(self, rows: &[Row]) -> f64 {
         let rounding = lowest(rows).abs() * f64::EPSILON;
         if matches!(self, Self::AbsoluteError | Self::Quantile { .. }) { rounding } else { rounding.powi(2) }
@@ -137,8 +143,8 @@ impl Definition {
         self.quantile_of_sorted(&sorted)
     }
 
-    /// The midpoint of all values with at most their share of the weight strictly below and at most the rest strictly above.
-    /// Shares are met up to the rounding of the weights.
+    /// The midpoint of all values that have at most the level's share of the weight strictly below
+    /// and at most the rest strictly above. Shares are compared up to the rounding of the weights.
     fn quantile_of_sorted(self, sorted: &[Row]) -> f64 {
         let (below, whole) = self.level();
         let total = total_weight(sorted);
@@ -156,13 +162,13 @@ impl Definition {
 
     fn loss_around(self, m: f64, rows: &[Row]) -> f64 {
         let (below, whole) = self.level();
-        // The absolute error is both costs of the median together.
+        // The absolute error is the pinball loss with a cost of 1 on both sides.
         let unit = if self == Self::AbsoluteError { 1.0 } else { 1.0 / f64::from(whole) };
         let cost = |y: f64| if y > m { f64::from(below) * (y - m) } else { f64::from(whole - below) * (m - y) };
         rows.iter().map(|&(y, weight)| weight * cost(y) * unit).sum()
     }
 
-    /// By the definition for some rows, by the running median, which has tests of its own, for many.
+    /// By the definition for few rows; for many, by the running median, which has tests of its own.
     fn running_losses_around_quantiles(self, rows: &[Row]) -> Vec<f64> {
         if rows.len() <= 200 {
             let mut sorted: Vec<Row> = Vec::new();
@@ -181,7 +187,7 @@ impl Definition {
         losses.iter().map(|loss| loss * factor).collect()
     }
 
-    /// Each class against the sum of the others, so that nothing cancels.
+    /// Each class against the sum of the other classes, so that nothing cancels.
     fn loss_of_classes(self, weights: &[f64]) -> f64 {
         let total: f64 = weights.iter().sum();
         let loss = |class: usize| {
@@ -197,7 +203,8 @@ impl Definition {
     }
 }
 
-/// (1 + x) · ln(1 + x) − x: a row's part of the deviance whose target exceeds the mean by this share.
+/// (1 + x) · ln(1 + x) − x: the deviance of a row whose target is (1 + x) times the mean, per unit
+/// of the mean.
 fn deviance(x: f64) -> f64 {
     if x.abs() < 1e-4 {
         x * x * (0.5 - x / 6.0 + x * x / 12.0)
@@ -213,7 +220,7 @@ pub fn total_weight(rows: &[Row]) -> f64 {
     rows.iter().map(|row| row.1).sum()
 }
 
-/// Weights below this may be nothing to the grid of a node with these rows.
+/// Weights below this may round to 0 on the grid of a node with these rows.
 pub fn least_seen(rows: &[Row]) -> f64 {
     rows.len() as f64 * heaviest(rows) * 2f64.powi(-50)
 }

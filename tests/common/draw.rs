@@ -1,7 +1,7 @@
 //! Random columns, targets and weights of the kinds that break trees.
 //!
-//! A property test draws kinds, sizes and a seed; the numbers follow from those. So a failure shrinks to the smallest
-//! size, its report is short, and thousands of rows cost nothing to shrink.
+//! A property test draws kinds, sizes and a seed, and the numbers follow from those. So a failure
+//! shrinks to the smallest size, its report is short, and thousands of rows cost nothing to shrink.
 
 use proptest::prelude::*;
 
@@ -50,17 +50,18 @@ impl Dice {
 /// Kinds of columns.
 #[derive(Clone, Copy, Debug)]
 pub enum Cells {
-    /// Hardly any value twice.
+    /// Almost all values differ.
     Distinct,
-    /// About ten rows a value.
+    /// About ten rows per value.
     Ties,
     /// Three values.
     Few,
     /// One value.
     Constant,
-    /// Infinities, both zeros, the least and the largest numbers, neighbours of 1.
+    /// Infinities, both zeros, the smallest and the largest numbers, neighbours of 1.
     Extreme,
-    /// Seconds since 1970, microseconds apart: one value to an `f32`, one high word to a sort.
+    /// Seconds since 1970, microseconds apart: all equal as `f32`, and equal in the high word of a
+    /// sort key.
     Stamps,
 }
 
@@ -114,15 +115,15 @@ pub enum Values {
     Integers,
     /// Reals.
     Reals,
-    /// Reals that follow the column which guides them.
+    /// Reals that depend on the guide column.
     Guided,
-    /// Reals on a grid of 2^-20, which stay what they are with 10^9 added.
+    /// Multiples of 2^-20, which stay exact with 10^9 added.
     OnGrid,
-    /// Those with 10^9 added.
+    /// Multiples of 2^-20 with 10^9 added.
     Offset,
-    /// Reals of the size of 1e-12.
+    /// Reals of the order of 1e-12.
     Tiny,
-    /// Reals, and one of 1e15.
+    /// Reals, and one outlier of 1e15.
     Outlier,
 }
 
@@ -133,7 +134,7 @@ impl Values {
         prop::sample::select(vec![Integers, Reals, Guided, OnGrid, Offset, Tiny, Outlier])
     }
 
-    /// A target for each of the guide's cells.
+    /// Draws a target per cell of the guide column.
     pub fn draw(self, dice: &mut Dice, guide: &[f64]) -> Vec<f64> {
         let real = |dice: &mut Dice| dice.unit() * 8.0 - 4.0;
         let on_grid = |dice: &mut Dice| (real(dice) * 2f64.powi(20)).round() * 2f64.powi(-20);
@@ -154,7 +155,8 @@ impl Values {
     }
 }
 
-/// Counts and other targets that are not negative, at least one above 0, for each of the guide's cells.
+/// Draws targets that are not negative, at least one of them above 0: one per cell of the guide
+/// column.
 pub fn draw_counts(kind: Values, dice: &mut Dice, guide: &[f64]) -> Vec<f64> {
     let zeros = [0.0, 0.3, 0.9][dice.below(3)];
     let count = |y: f64, dice: &mut Dice| if dice.chance(zeros) { 0.0 } else { y.abs() };
@@ -165,7 +167,7 @@ pub fn draw_counts(kind: Values, dice: &mut Dice, guide: &[f64]) -> Vec<f64> {
     counts
 }
 
-/// A class code for each of the guide's cells, which favours the last class where the guide is high.
+/// Draws a class code per cell of the guide column; high cells favour the last class.
 pub fn draw_classes(dice: &mut Dice, guide: &[f64], n_classes: usize) -> Vec<f64> {
     let code =
         |dice: &mut Dice, x: f64| if x > 1.0 && dice.chance(0.7) { n_classes - 1 } else { dice.below(n_classes) };
@@ -175,7 +177,7 @@ pub fn draw_classes(dice: &mut Dice, guide: &[f64], n_classes: usize) -> Vec<f64
 /// Kinds of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Reals of the same size.
+    /// Reals of the same order of magnitude.
     Reals,
     /// Integers from 1 to 5.
     Integers,

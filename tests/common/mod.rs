@@ -1,9 +1,7 @@
-//! What the integration tests share: random tables, the losses' definitions, the audit of a tree, and checksums of files.
-
-#![allow(dead_code, reason = "each test crate takes its own part")]
+//! Shared by the integration tests: random tables, the definitions of the losses, and the
+//! audit of a tree.
 
 pub mod audit;
-pub mod checksums;
 pub mod definition;
 pub mod draw;
 pub mod table;
@@ -11,10 +9,11 @@ pub mod ways;
 
 use splitwood::Tree;
 
-/// A node but for reported numbers: feature, bits of the threshold, whether missing values go left, and children.
+/// A split without its statistics: feature, bits of the threshold, whether missing values go left,
+/// children.
 pub type Test = (usize, u64, bool, (usize, usize));
 
-/// What makes two trees the same but for reported numbers; `None` for a leaf.
+/// The splits of a tree without its statistics, node by node; `None` for a leaf.
 pub fn structure(tree: &Tree) -> Vec<Option<Test>> {
     let test = |node: usize| {
         let threshold = tree.threshold(node)?.to_bits();

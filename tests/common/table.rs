@@ -1,4 +1,4 @@
-//! A random data set and what it is fitted with.
+//! A random data set, and the settings that it is fitted with.
 
 use proptest::prelude::*;
 use splitwood::{Cell, Loss, Matrix, Params, Result, Size, Target, Tree, fit};
@@ -6,12 +6,12 @@ use splitwood::{Cell, Loss, Matrix, Params, Result, Size, Target, Tree, fit};
 use super::definition::{Definition, Row};
 use super::draw::{Cells, Dice, Values, Weights, draw_classes, draw_counts};
 
-/// X column by column, targets (class codes as numbers), weights, and the loss that goes with them.
+/// X by columns, targets (class codes as numbers), weights, and the loss.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub columns: Vec<Vec<f64>>,
     pub y: Vec<f64>,
-    /// 0 for values.
+    /// 0 for regression.
     pub n_classes: usize,
     pub weights: Option<Vec<f64>>,
     pub loss: Loss,
@@ -27,12 +27,12 @@ impl Table {
         self.y.len()
     }
 
-    /// The cells row after row.
+    /// The cells in row order.
     pub fn cells(&self) -> Vec<f64> {
         (0..self.n_rows()).flat_map(|row| self.columns.iter().map(move |column| column[row])).collect()
     }
 
-    /// The same table with cells that fit in an `f32`.
+    /// The same table with cells rounded to `f32`.
     pub fn single(mut self) -> Self {
         self.columns.iter_mut().flatten().for_each(|cell| *cell = f64::from(*cell as f32));
         self
@@ -81,7 +81,7 @@ impl Table {
         self.fit_to(&x, params).expect("a sound fit")
     }
 
-    /// Fits to a view of the cells.
+    /// Fits a tree to a view of the cells.
     pub fn fit_to<X: Cell>(&self, x: &Matrix<'_, X>, params: &Params) -> Result<Tree> {
         let weights = self.weights.as_deref();
         if self.n_classes == 0 {
@@ -92,13 +92,13 @@ impl Table {
     }
 }
 
-/// What a table's targets are.
+/// The kind of a table's targets.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
     Values(Values),
-    /// For losses that depend on their order.
+    /// Values, for losses that depend on their order.
     Ranks(Values, Loss),
-    /// Made of such values.
+    /// Counts that are made of such values.
     Counts(Values),
     Classes {
         n_classes: usize,
@@ -121,7 +121,7 @@ impl Aim {
         ]
     }
 
-    /// Medians, and quantiles at levels in twentieths.
+    /// Medians, and quantiles at multiples of 1/20.
     pub fn ranks(values: impl Strategy<Value = Values>) -> impl Strategy<Value = Self> {
         // 0 stands for the absolute error.
         (values, 0..20u32).prop_map(|(values, below)| match below {
@@ -131,14 +131,14 @@ impl Aim {
     }
 }
 
-/// What a table is drawn from.
+/// The parameters that a table is drawn with.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     pub n_rows: usize,
-    /// Kinds of columns, and how often a cell is missing.
+    /// Kinds of columns, and the share of missing cells.
     pub columns: Vec<(Cells, f64)>,
     pub aim: Aim,
-    /// The kind, and how often a weight is zero.
+    /// The kind, and the share of weights that are zero.
     pub weights: Option<(Weights, f64)>,
     pub seed: u64,
 }
@@ -157,7 +157,7 @@ impl Recipe {
         })
     }
 
-    /// So many columns that nodes of more than 256 rows are grown breadth-first (`MAX_CELLS` in `src/grow/subtree.rs`).
+    /// Has enough columns that nodes of more than 256 rows are grown breadth-first.
     pub fn wide() -> impl Strategy<Value = Self> {
         Self::any(300..700, 3..6).prop_map(|recipe| {
             let columns = recipe.columns.iter().copied().cycle().take(300).collect();
@@ -165,7 +165,8 @@ impl Recipe {
         })
     }
 
-    /// So many rows that they are grown breadth-first on top, with subtrees of thousands of rows below.
+    /// Has enough rows that the top is grown breadth-first, with subtrees of thousands of rows
+    /// below.
     pub fn long() -> impl Strategy<Value = Self> {
         Self::any(9_000..20_000, 8..9)
     }
@@ -182,7 +183,8 @@ impl Recipe {
         };
         let weights = self.weights.map(|(kind, zeros)| {
             let mut weights = kind.draw(&mut dice, self.n_rows);
-            // A weight that is kept goes to a target that may be the only one above 0.
+            // The one weight that is always kept belongs to the target that may be the only one
+            // above 0.
             let kept = (0..y.len()).find(|&row| y[row] > 0.0).unwrap_or(0);
             let zeroed = weights.iter_mut().enumerate().filter(|&(row, _)| row != kept);
             zeroed.for_each(|(_, weight)| *weight *= if dice.chance(zeros) { 0.0 } else { 1.0 });
@@ -192,11 +194,11 @@ impl Recipe {
     }
 }
 
-/// Stopping rules, each left alone more often than not.
+/// Stopping rules, each absent more often than not.
 #[derive(Clone, Debug)]
 pub struct Settings {
     params: Params,
-    /// Least decrease of the impurity as a share of the root's.
+    /// Minimum decrease of the impurity, as a share of the root's impurity.
     decrease: f64,
 }
 

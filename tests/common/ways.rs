@@ -1,12 +1,12 @@
-//! Three obvious ways to find the leaves of rows: one row at a time, and all rows at once, parted at each node, by recursion
-//! or by a stack.
+//! Three obvious ways to find the leaves of rows: row by row, and a partition of all rows at each
+//! node, by recursion or with a stack.
 
 use splitwood::{Cell, Matrix, Tree};
 
 /// A function that finds the leaf of each row.
 pub type Way<X> = fn(&Tree, &Matrix<'_, X>) -> Vec<i64>;
 
-/// Each row on its own.
+/// Walks each row from the root to its leaf.
 pub fn row_by_row<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     let leaf = |row| {
         let mut node = 0;
@@ -18,7 +18,7 @@ pub fn row_by_row<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     (0..x.n_rows()).map(leaf).collect()
 }
 
-/// The list of rows, parted at each node and handed down to its children. As deep as the tree.
+/// Partitions the list of rows at each node and recurses into the children, as deep as the tree.
 pub fn recursive_partition<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     fn part<X: Cell>(tree: &Tree, x: &Matrix<'_, X>, node: usize, rows: Vec<usize>, leaves: &mut [i64]) {
         let Some((left, right)) = tree.children(node) else {
@@ -36,7 +36,7 @@ pub fn recursive_partition<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> 
     leaves
 }
 
-/// The same with the lists that are still to be parted on a stack.
+/// Like `recursive_partition`, with the pending lists on an explicit stack.
 pub fn explicit_stack<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     let mut leaves = vec![0; x.n_rows()];
     let mut pending: Vec<(usize, Vec<usize>)> = vec![(0, (0..x.n_rows()).collect())];

@@ -1,7 +1,7 @@
-"""A slow, obvious judge of greedy trees.
+"""A slow reference for greedy trees.
 
-It weighs every split of a node by the definition of the loss, in exact fractions where the loss is
-rational. No cleverness: every candidate is scored from its rows, from scratch.
+It scores every possible split of a node from its rows, by the definition of the loss, in exact
+fractions where the loss is rational.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Candidate(NamedTuple):
-    """One way to split a node."""
+    """A possible split of a node."""
 
     loss: Fraction | float
     feature: int
@@ -49,8 +49,10 @@ def level_of(quantile):
 
 
 def quantile_ends(targets, weights, level):
-    """The least and the greatest target that are quantiles: at most the level's share of the
-    weight strictly below, at most the rest strictly above."""
+    """The lowest and the highest target that are quantiles.
+
+    At most the level's share of the weight is strictly below, at most the rest strictly above.
+    """
     total = sum(weights)
 
     def is_quantile(q):
@@ -112,7 +114,7 @@ class Judge:
         self.min_weight_leaf = Fraction(min_weight_fraction_leaf) * sum(self.weights)
 
     def rows(self):
-        """Rows that take part: those with weight."""
+        """The rows whose weight is not zero."""
         return frozenset(i for i, w in enumerate(self.weights) if w > 0)
 
     def weight(self, rows):
@@ -129,7 +131,7 @@ class Judge:
         return [self.y[i] for i in order], [self.weights[i] for i in order]
 
     def value(self, rows):
-        """What a leaf of a regression tree predicts."""
+        """The value of a leaf of a regression tree."""
         if self.criterion == "squared_error":
             return sum(self.weights[i] * self.y[i] for i in rows) / self.weight(rows)
         level = self.level if self.criterion == "quantile" else Fraction(1, 2)

@@ -1,13 +1,13 @@
-"""Settings that must stand before anything imports scipy, and those of hypothesis."""
+"""Settings of hypothesis, and an environment variable that scipy reads when it is imported."""
 
 import os
 
 from hypothesis import settings
 
-# Without it, scikit-learn skips one of its estimator checks; none is to be skipped.
+# Without it, scikit-learn skips one of its estimator checks.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-# The same cases every time, so that what fails is the change; `make explore` tries others.
+# The same cases in every run, so that a failure is due to the change. `make explore` draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -1,7 +1,7 @@
-"""Trees and rows that every hand-over to another library is tried on.
+"""Trees and rows for the tests of conversions to other libraries.
 
-Cells are missing, equal to thresholds, next to them, far from 0 or infinite; trees are deep, shallow or
-a single leaf.
+Cells are missing, equal to thresholds, next to them, far from 0 or infinite. Trees are deep,
+shallow or a single leaf.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _core
 
 
 def training_rows(seed, *, missing=True, dtype=np.float64, n_rows=600):
-    """Five features: smooth, of few values, far from 0, tiny, and one that is almost always missing."""
+    """Five features: smooth, of few values, far from 0, tiny, and mostly missing."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5))
     X[:, 1] = rng.integers(0, 4, n_rows)
@@ -45,7 +45,7 @@ def fitted_classifier(
 
 
 def fitted_outputs(*, classes=False, **settings):
-    """Two targets: numbers, or labels of which there are three and two."""
+    """Two outputs: numbers, or labels of three and of two classes."""
     X = training_rows(0)
     y = regression_target(X, 0)
     if not classes:
@@ -56,7 +56,7 @@ def fitted_outputs(*, classes=False, **settings):
 
 
 def fitted_categories():
-    """A tree that asks for categories: codes 0 to 19 of the first feature, of which every third is high."""
+    """A tree that splits on categories: the first feature has codes 0 to 19, every third high."""
     rng = np.random.default_rng(0)
     X = np.stack([rng.integers(0, 20, 500).astype(np.float64), rng.random(500)], axis=1)
     y = 5.0 * (X[:, 0] % 3 == 0) + X[:, 1]
@@ -68,7 +68,7 @@ def fitted_categories():
 
 
 def hostile_rows(estimator, seed=0, *, missing=True, infinite=False, dtype=np.float64, n_rows=4000):
-    """Random rows, of which cells are thresholds, neighbours of thresholds (in `dtype`) or missing."""
+    """Random rows with thresholds, their neighbours in `dtype`, and missing cells."""
     rng = np.random.default_rng(seed)
     X = training_rows(seed + 1, missing=False, n_rows=n_rows).astype(dtype)
     tree = estimator.tree_
@@ -91,7 +91,7 @@ def hostile_rows(estimator, seed=0, *, missing=True, infinite=False, dtype=np.fl
 
 
 def chain(depth):
-    """A tree as deep as this: the left child of each split is the next split, and row i stays at depth i."""
+    """A tree of the given depth, in which the left child of each split is the next split."""
     inner = np.arange(depth)
     n_nodes = 2 * depth + 1
     feature = np.full(n_nodes, -2)

@@ -1,8 +1,8 @@
-"""scikit-learn's trees beside ours: data, fits of both, and what is the same of two trees.
+"""Comparison with scikit-learn's trees: data, fits of both, and assertions about two trees.
 
-scikit-learn casts X to float32, so all data here is float32. It settles ties by a random permutation of the
-features; nodes of few rows tie often, because two features that order a handful of rows alike cut
-them alike. So structures are compared where nodes keep some rows; elsewhere, losses are compared.
+scikit-learn casts X to float32, so all data here is float32. It breaks ties by a random permutation
+of the features. Nodes of few rows tie often, because two features that order a few rows alike
+separate them alike. So structures are compared where nodes keep enough rows, and losses elsewhere.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def three_classes(n=600):
 
 
 def random_weights(n, low, high):
-    """Multiples of 2**-10: their sums are exact, so that scikit-learn sees that a pure node is pure."""
+    """Multiples of 2**-10, whose sums are exact, so that scikit-learn recognises pure nodes."""
     return np.random.default_rng(1).integers(int(1024 * low), int(1024 * high), n) / 1024
 
 
@@ -57,11 +57,11 @@ def both(kinds, X, y, sample_weight=None, **settings):
 
 
 def assert_same_structure(actual, expected):
-    """Nodes, splits and statistics agree; statistics up to rounding.
+    """Assert that nodes, splits and statistics agree; statistics up to rounding.
 
-    Not the direction of missing values, which scikit-learn chooses by the number of rows where a node has
-    none to learn from, and splitwood by their weight. Nor the ids of nodes, which scikit-learn gives out as
-    the splits are made, and splitwood in depth-first order.
+    Two things are left out. Where a node has no missing values, scikit-learn chooses their
+    direction by the number of rows, and splitwood by weight. Ids of nodes follow the order of the
+    splits in scikit-learn, and are depth-first in splitwood.
     """
     a, e = actual.tree_, expected.tree_
     order = depth_first(e)
@@ -80,7 +80,7 @@ def assert_same_structure(actual, expected):
 
 
 def depth_first(tree):
-    """The ids of all nodes, a left branch before the right one."""
+    """The ids of all nodes in depth-first order, left branch first."""
     ids, pending = [], [0]
     while pending:
         node = pending.pop()

@@ -1,4 +1,4 @@
-"""Scripts in a process of their own, for tests that interrupt, fork, limit or measure a whole process."""
+"""Scripts in separate processes, for tests that interrupt, fork, limit or measure a process."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-# Nothing here takes a tenth of it, unless it hangs.
+# Ten times the duration of the slowest script.
 WATCHDOG_SECONDS = 300
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc of Linux")
@@ -17,7 +17,7 @@ POSIX = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has neither fork nor SIGINT to send"
 )
 
-# The beginning of a script that finds numpy, and nothing that scikit-learn brings.
+# The beginning of a script that can import numpy, but not scikit-learn or its dependencies.
 WITHOUT_SKLEARN = """
     import sys
 
@@ -31,14 +31,14 @@ WITHOUT_SKLEARN = """
 
 
 def run_script(*parts, **environment):
-    """Run Python code, given in parts, in a new process; what it prints last is JSON and is returned."""
+    """Run Python code, given in parts, in a new process; return its last line, parsed as JSON."""
     script = "\n".join(textwrap.dedent(part) for part in parts)
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", script],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # So that what hangs can be ended together with the children that it waits for.
+        # A process group of its own, so that a script that hangs is killed with its children.
         start_new_session=True,
         env={**os.environ, **environment},
     ) as process:

@@ -1,4 +1,4 @@
-"""Whole trees against the slow judge of ``brute_force``, on small data full of ties."""
+"""Whole trees against the slow reference in ``brute_force``, on small data with many ties."""
 
 import math
 from fractions import Fraction
@@ -33,7 +33,7 @@ def problems(draw, cells, criterion):
         "max_depth": draw(st.sampled_from([None, None, 1, 2])),
         "min_samples_split": draw(st.sampled_from([2, 2, 5])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 3])),
-        # Fractions that integer weights meet exactly, so that the bound itself is tested.
+        # Fractions that integer weights can equal exactly, so that the limit itself is tested.
         "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.125, 0.25])),
         "min_impurity_decrease": draw(st.sampled_from([0.0, 0.0, 0.03])),
     }
@@ -60,7 +60,7 @@ def goes_left(tree, node, x):
 
 
 def nodes_with_rows(tree, judge):
-    """Each node with its depth and training rows, routed here and not by the core."""
+    """Each node with its depth and training rows, routed by this function and not by the core."""
     open_nodes = [(0, 0, judge.rows())]
     while open_nodes:
         node, depth, rows = open_nodes.pop()
@@ -89,7 +89,7 @@ def assert_statistics(tree, node, judge, rows, estimator):
 
 
 def assert_stop_is_right(judge, rules, depth, rows, candidates, is_leaf):
-    """A node is a leaf if a rule says so, if it is pure or if nothing can be cut; only then."""
+    """Assert that a node is a leaf exactly if a rule stops it, it is pure, or it has no split."""
     must_stop = (
         depth == rules["max_depth"]
         or len(rows) < rules["min_samples_split"]
@@ -139,7 +139,7 @@ def test_of_equal_splits_the_lowest_feature_then_the_lowest_threshold_wins(crite
     for node, _, rows, left in nodes_with_rows(tree, judge):
         if left is None:
             continue
-        # Losses are exact fractions, so equal means equal, and min() keeps the first.
+        # Losses are exact fractions, so ties are exact, and min() keeps the first.
         first = min(judge.candidates(rows), key=lambda c: c.loss)
         expected = (first.feature, midpoint(first.below, first.above))
         assert (tree.feature[node], tree.threshold[node]) == expected

@@ -1,4 +1,4 @@
-"""Categorical features: the best of all sets, the same model from every table, labels missing or unseen."""
+"""Categorical features: optimal subsets, tables of every library, missing and unseen labels."""
 
 import copy
 import json
@@ -37,11 +37,11 @@ def tree_of(criterion, **settings):
     return kind(criterion=criterion, **settings)
 
 
-# ---- the best of all sets ------------------------------------------------------------------------
+# ---- the best of all subsets ---------------------------------------------------------------------
 
 
 def loss_of(criterion, y, weight):
-    """By definition; None where such a leaf is not allowed."""
+    """The loss by its definition; None where such a leaf is not allowed."""
     mean = np.average(y, weights=weight)
     if criterion == "squared_error":
         return weight @ (y - mean) ** 2
@@ -56,7 +56,7 @@ def loss_of(criterion, y, weight):
 
 
 def best_loss(criterion, labels, y, weight):
-    """The least loss of all ways to part the labels in two, None as a label of its own."""
+    """The lowest loss of all splits of the labels into two sets; None counts as a label."""
     losses = [loss_of(criterion, y, weight)]
     groups = sorted(set(labels), key=str)
     for size in range(1, len(groups)):
@@ -126,7 +126,7 @@ def test_the_order_of_the_rows_does_not_matter(rows, seed):
 
 
 def mixed(n=500, n_labels=8):
-    """A feature of labels 0, 1, … whose effect has nothing to do with their order, and two of numbers."""
+    """A feature of labels 0, 1, … whose effect does not depend on their order, and two numbers."""
     rng = np.random.default_rng(0)
     effects = rng.normal(size=n_labels) * 3.0
     codes = rng.integers(0, n_labels, n)
@@ -168,7 +168,7 @@ def test_no_split_of_one_hot_columns_or_of_codes_is_better():
         for cells, features in ((X, [0]), (X, None), (one_hot, None))
     ]
     assert losses[0] < min(losses[1:])
-    # Few splits do what takes one-hot columns many.
+    # A few splits do what takes many splits of one-hot columns.
     few = DecisionTreeRegressor(max_leaf_nodes=8, categorical_features=[0]).fit(X, y)
     many = DecisionTreeRegressor(max_leaf_nodes=8).fit(one_hot, y)
     assert few.score(X, y) > many.score(one_hot, y)
@@ -239,7 +239,7 @@ def object_array():
     return np.array(columns, dtype=object).T
 
 
-# Those that say themselves that cities are categories, and those that don't.
+# Tables whose dtype marks cities as categories, and tables whose dtype does not.
 TELLING = {
     "pandas": pandas_frame(),
     "pandas ordered": pandas_frame(
@@ -542,7 +542,7 @@ def test_codes_are_those_of_the_labels_for_every_library(column, library):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-# ---- what can't be -------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 REFUSED = [
     (DecisionTreeRegressor(criterion="absolute_error"), Y, "is known only for squared error"),
@@ -561,7 +561,7 @@ def test_what_categories_cannot_do_is_refused(model, y, problem):
     model = clone(model).set_params(categorical_features=["city"])
     with pytest.raises(ValueError, match=f"^categorical_features: .*{problem}"):
         model.fit(TABLES["pandas"], y)
-    # Nothing is wrong without categories.
+    # The same settings are valid without categories.
     numbers = TABLES["pandas"].drop(columns="city").assign(zero=0.0)
     model.set_params(categorical_features=None).fit(numbers, y)
 
@@ -590,7 +590,7 @@ def test_a_refused_fit_leaves_the_model_alone():
     assert pickle.dumps(model.set_params(criterion="squared_error")) == before
 
 
-# ---- in company ----------------------------------------------------------------------------------
+# ---- with other parameters and tools -------------------------------------------------------------
 
 
 def shops(n=400):

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of an estimator, none excused."""
+"""All of scikit-learn's own checks of an estimator."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

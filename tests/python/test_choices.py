@@ -1,4 +1,4 @@
-"""max_leaf_nodes, max_features and random splits, beside scikit-learn's."""
+"""max_leaf_nodes, max_features and random splits, compared with scikit-learn's."""
 
 import inspect
 import pickle
@@ -118,7 +118,7 @@ def test_the_same_predictions_of_few_leaves_on_real_data(name, max_leaf_nodes):
     ours, theirs = both(kinds, X, y, weight, **settings)
     assert ours.get_n_leaves() == theirs.get_n_leaves()
     assert leaf_loss(ours) == pytest.approx(leaf_loss(theirs), rel=1e-9)
-    # Between the rows, not at them alone.
+    # Between the training rows, not only at them.
     rng = np.random.default_rng(0)
     between = rng.uniform(X.min(axis=0), X.max(axis=0), (2000, X.shape[1])).astype(np.float32)
     for rows in (X, between):
@@ -175,11 +175,11 @@ def root_features(kind, X, y, n_fits, **settings):
 @pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("max_features", [1, 2, 4])
 def test_features_are_drawn_as_often_as_by_scikit_learn(max_features, splitter):
-    # The later a feature, the better.
+    # Later features split better.
     rng = np.random.default_rng(0)
     y = rng.normal(size=100)
     X = (y[:, None] * [0.5, 1, 2, 4, 8, 0] + rng.normal(size=(100, 6))).astype(np.float32)
-    X[:, 5] = 7.0  # Constant: never a split, but sometimes a draw.
+    X[:, 5] = 7.0  # A constant feature is sometimes drawn, but never split.
     settings = {"max_features": max_features, "splitter": splitter}
     counts = [root_features(kind, X, y, 1000, **settings)[:5] for kind in REGRESSORS]
     counts = np.array(counts)[:, np.any(counts, axis=0)]
@@ -197,7 +197,7 @@ def root_thresholds(kind, X, y, n_fits, **settings):
 
 @EVERY_ESTIMATOR
 def test_thresholds_are_drawn_like_scikit_learns(ours, theirs):
-    # Most values lie far from the middle of the range.
+    # Most values are far from the middle of the range.
     x = np.array([0.0, 0.01, 0.02, 0.03, 10.0], np.float32)[:, None]
     y = [0, 0, 1, 1, 0]
     drawn = [root_thresholds(kind, x, y, 1000, splitter="random") for kind in (ours, theirs)]
@@ -229,7 +229,7 @@ def test_missing_values_go_to_a_random_side():
 @pytest.mark.parametrize("shares", [1, 2])
 @EVERY_ESTIMATOR
 def test_extra_trees_score_like_scikit_learns(ours, theirs, shares):
-    """Distributions of held-out scores over seeds: the same trees on average."""
+    """Distributions of held-out scores over seeds: the trees are equally good on average."""
     X, y = load("diabetes" if "Regressor" in ours.__name__ else "breast_cancer")
     train, test = slice(0, None, 2), slice(1, None, 2)
     settings = {"min_samples_leaf": 5, "max_features": 1.0 / shares}
@@ -241,7 +241,7 @@ def test_extra_trees_score_like_scikit_learns(ours, theirs, shares):
         for kind in (ours, theirs)
     ]
     if "DecisionTree" in ours.__name__ and shares == 1:
-        # Nothing is random but scikit-learn's ties.
+        # Only scikit-learn's ties are random here.
         assert len(set(scores[0])) == 1
         assert scores[0][0] == pytest.approx(np.mean(scores[1]), abs=0.03)
     else:
@@ -260,7 +260,7 @@ RANDOM_SETTINGS = [
 @pytest.mark.parametrize("settings", RANDOM_SETTINGS, ids=str)
 @KINDS
 def test_the_same_seed_makes_the_same_tree_on_any_number_of_threads(kinds, settings):
-    # Large enough that threads share nodes out.
+    # Large enough that threads share the nodes.
     X, y = data_of(kinds, 15_000)
     X[::7, 1] = np.nan
     ours, _ = kinds
@@ -280,7 +280,7 @@ def test_random_states_as_in_scikit_learn(ours, theirs):
         first = kind(random_state=0, **settings).fit(X, y)
         assert_same_tree(kind(random_state=np.int64(0), **settings).fit(X, y), first)
         assert_same_tree(kind(random_state=np.random.RandomState(0), **settings).fit(X, y), first)
-        # A generator goes on from fit to fit.
+        # A generator keeps its state between fits.
         generator = np.random.RandomState(0)
         model = kind(random_state=generator, **settings)
         fits = [
@@ -288,7 +288,7 @@ def test_random_states_as_in_scikit_learn(ours, theirs):
         ]
         assert_same_tree(fits[0], first)
         assert pickle.dumps(fits[1].tree_) != pickle.dumps(first.tree_)
-        # None is numpy's own generator.
+        # None means numpy's global generator.
         state = np.random.get_state()  # noqa: NPY002
         try:
             np.random.seed(0)  # noqa: NPY002
@@ -299,7 +299,11 @@ def test_random_states_as_in_scikit_learn(ours, theirs):
             np.random.set_state(state)  # noqa: NPY002
 
 
-@pytest.mark.parametrize("value", ["seed", -1, 1.5, [1], np.random.default_rng(0)], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    ["seed", -1, 1.5, [1], np.random.default_rng(0)],
+    ids=["string", "negative", "float", "list", "Generator"],
+)
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_bad_random_states_are_refused_by_both(value, splitter):
     for kind in REGRESSORS:

@@ -1,4 +1,4 @@
-"""Weights of classes: as weights of rows, and beside scikit-learn."""
+"""Class weights, compared with weights of rows and with scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_the_same_tree_as_scikit_learns(class_weight, loader, criterion):
         class_weight = {label: class_weight[label] for label in np.unique(y).tolist()}
     rows, weight = rows.astype(np.float32), breaking_ties(len(y))
     settings = {"criterion": criterion, "class_weight": class_weight, "min_samples_leaf": 8}
-    # Without the last, scikit-learn splits pure nodes whose weights don't sum up exactly.
+    # Without the last setting, scikit-learn splits pure nodes whose weights don't sum exactly.
     settings |= {"max_depth": 3, "min_weight_fraction_leaf": 0.02, "min_impurity_decrease": 1e-9}
     ours = DecisionTreeClassifier(**settings).fit(rows, y, weight)
     theirs = sklearn.tree.DecisionTreeClassifier(random_state=0, **settings).fit(rows, y, weight)

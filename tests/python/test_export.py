@@ -1,4 +1,4 @@
-"""Trees as text and as graphs: scikit-learn's own words where it has them, and what it does not say."""
+"""Trees as text and as graphs: scikit-learn's output, and the additions to it."""
 
 import io
 import re
@@ -25,7 +25,7 @@ def iris_tree(**settings):
 
 def diabetes_tree(**settings):
     X, y = load_diabetes(return_X_y=True)
-    # Numbers that have no more digits than are shown.
+    # Numbers with no more digits than are shown.
     return DecisionTreeRegressor(**settings).fit(np.rint(X * 1000), y)
 
 
@@ -77,7 +77,7 @@ def test_names_of_a_data_frame_are_used():
 
 
 def missing_tree():
-    """Missing values of the first feature go left, though fewer rows are there; then they are parted."""
+    """Missing values of the first feature go left, to fewer rows, and are separated there."""
     X = [[0.0, 1.0], [np.nan, 1.0], [5.0, 1.0], [6.0, 1.0], [7.0, 1.0], [8.0, 1.0]]
     return DecisionTreeRegressor().fit(X, [0.0, 1.0, 9.0, 9.0, 9.0, 9.0])
 
@@ -201,7 +201,7 @@ def test_colours_are_those_of_scikit_learn(ours):
 
     theirs = sklearn.tree.export_graphviz(ours.to_sklearn(), filled=True)
     mine = export_graphviz(ours, filled=True)
-    # They cut off what we round, before mixing and after.
+    # scikit-learn truncates where splitwood rounds, before and after mixing.
     assert np.abs(colours(mine) - colours(theirs)).max() <= 2
 
 
@@ -250,7 +250,7 @@ def test_hostile_names_are_drawn_as_they_are(special_characters, tmp_path):
     assert "a &lt;b&gt; &amp; c" in text
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 def test_wrong_arguments_are_named():
@@ -276,7 +276,7 @@ def test_wrong_arguments_are_named():
         export_graphviz(ours, precision=1.5)
 
 
-# ---- what is shown and where ---------------------------------------------------------------------
+# ---- outline and positions -----------------------------------------------------------------------
 
 
 def big_tree():

@@ -1,6 +1,6 @@
-"""The formulas of docs/how-it-works.md: each against the definition it stands for, and against our trees.
+"""The formulas of docs/how-it-works.md, compared with the definitions and with splitwood's trees.
 
-Targets and weights are small integers, so that equal means equal, or differ by rounding alone.
+Targets and weights are small integers, so that comparisons are exact, or exact up to rounding.
 """
 
 from heapq import heappop, heappush
@@ -33,12 +33,12 @@ def cuts(draw, elements=NUMBERS):
 
 
 def variance_loss(y, w=None):
-    """Σw(y − mean)², the definition."""
+    """Σw(y − mean)², by definition."""
     return (np.ones(len(y)) if w is None else w) @ (y - np.average(y, weights=w)) ** 2
 
 
 def stump_gain(y, w=None, **settings):
-    """What our first split of 0, 1, 2, … gains, and how many rows go left; None for a single leaf."""
+    """The gain of the first split of 0, 1, 2, … and its rows on the left; None for a leaf."""
     X = np.arange(len(y), dtype=float)[:, None]
     tree = DecisionTreeRegressor(max_depth=1, **settings).fit(X, y, w).tree_
     if tree.node_count == 1:
@@ -76,7 +76,7 @@ def test_four_forms_of_the_squared_error_gain(cut):
     ratio = (ratio_a * left.sum() - ratio_b * y.mean()) ** 2
     assert near(n * ratio, gain, scale)
 
-    # What is left of the loss: the squares *minus* the sums' part.
+    # The remaining loss: the squares *minus* the part of the sums.
     rest = (y**2).sum() - left.sum() ** 2 / k - right.sum() ** 2 / (n - k)
     assert near(rest, variance_loss(left) + variance_loss(right), scale)
 
@@ -116,7 +116,7 @@ def test_no_cut_inside_a_block_gains_more_than_its_bound(y, block):
         largest = max(abs(prefix[start]), abs(prefix[end])) + reach
         least = min(start * (n - start), end * (n - end))
         for k in range(start + 1, end):
-            # gain <= bound, without the division: the outermost blocks have no bound.
+            # gain <= bound, without the division, because the outermost blocks have no bound.
             assert prefix[k] ** 2 * least <= largest**2 * k * (n - k) * (1 + 1e-12)
 
 
@@ -128,7 +128,7 @@ def absolute_loss(y):
 
 
 def small_and_large(y):
-    """The two middle targets, which are one if the number of targets is odd."""
+    """The two middle targets, which are the same one if the number of targets is odd."""
     ordered = np.sort(y)
     return ordered[(len(y) - 1) // 2], ordered[len(y) // 2]
 
@@ -189,7 +189,7 @@ def test_our_first_split_has_the_highest_gain_in_absolute_error(y):
 def test_two_heaps_that_differ_by_one_at_most_have_the_median_on_top(y):
     low, high, medians = [], [], []
     for value in y:
-        # Through the lower heap, whose greatest goes up; and back, if the lower one is short then.
+        # Push to the lower heap, move its greatest up, and one back if the lower is too small.
         heappush(low, -value)
         heappush(high, -heappop(low))
         if len(high) > len(low):
@@ -246,7 +246,7 @@ def test_the_pinball_loss_from_sums_below_the_pointer(cut, level):
         below = y < m
         e = q * w[below].sum() - p * w.sum()
         assert loss == p * (w * y).sum() - q * (w * y)[below].sum() + m * e
-        # Least where the sum of slopes changes its sign: e ≤ 0 ≤ e + q·w(m).
+        # The loss is lowest where the sum of slopes changes its sign: e ≤ 0 ≤ e + q·w(m).
         least = min((w * np.maximum(p * (y - v), (q - p) * (v - y))).sum() for v in y)
         assert (loss == least) == (e <= 0 <= e + q * w[y == m].sum())
 
@@ -267,7 +267,7 @@ def test_half_the_absolute_error_is_the_pinball_loss_of_one_half(y):
 
 
 def deviance(y, w):
-    """Half the Poisson deviance, the definition: 0 · ln 0 is 0."""
+    """Half the Poisson deviance, by definition, where 0 · ln 0 is 0."""
     mean = np.average(y, weights=w)
     logs = np.log(np.where(y > 0, y, mean) / mean)
     return w @ (y * logs - y + mean)
@@ -282,7 +282,7 @@ def test_the_poisson_gain_without_cancellation(cut):
     for part in (slice(None, k), slice(k, None)):
         x = np.average(y[part], weights=w[part]) / mean - 1
         h = (1 + x) * np.log1p(x) - x
-        # Never negative, and at most x²: without "− x", which adds up to nothing, neither would hold.
+        # The term "− x" sums to zero. With it, h(x) is never negative and at most x².
         assert -1e-15 <= h <= x**2 + 1e-15
         gain += mean * w[part].sum() * h
     expected = deviance(y, w) - deviance(y[:k], w[:k]) - deviance(y[k:], w[k:])

@@ -1,4 +1,4 @@
-"""Tables of pandas, polars and pyarrow: the same model as from an array, and columns refused by name."""
+"""Tables of pandas, polars and pyarrow: the same model as from an array; refusals name columns."""
 
 import datetime
 import decimal
@@ -284,5 +284,5 @@ def imported_with(modules):
 
 def test_no_library_is_imported():
     assert imported_with("splitwood").split() == []
-    # The estimators: but for what scikit-learn imports of its own accord.
+    # The estimators import only what scikit-learn itself imports.
     assert imported_with("splitwood._estimators") == imported_with("sklearn.tree, scipy.sparse")

@@ -1,4 +1,4 @@
-"""Models and pickles that earlier versions wrote, with the answers that they gave."""
+"""Models and pickles that earlier versions wrote, with the predictions of those versions."""
 
 import pickle
 import pickletools

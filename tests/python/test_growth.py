@@ -1,4 +1,4 @@
-"""Pictures of trees that grow: what is drawn is what the trees predict."""
+"""Pictures of growing trees show the predictions of the trees."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_an_estimator_is_not_changed():
     plot_growth(ours, *chirp(), depths=(1, 2))
     assert ours.max_depth == 9
     assert not hasattr(ours, "tree_")
-    # Any tree will do.
+    # Any estimator is accepted.
     plot_growth(sklearn.tree.DecisionTreeRegressor(), *chirp(), depths=(1, 2))
 
 

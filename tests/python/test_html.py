@@ -1,4 +1,4 @@
-"""What notebooks show of a tree: scikit-learn's diagram, and below it the tree, escaped and well-formed."""
+"""The HTML for notebooks: scikit-learn's diagram and the tree below it, escaped and well-formed."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -15,7 +15,7 @@ from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def ours(estimator):
-    """Our part of the HTML, parsed: it would be refused if a tag were open or a name not escaped."""
+    """Parse the tree's part of the HTML. Open tags and names without escapes raise an error."""
     html = estimator._repr_mimebundle_()["text/html"]
     part = html[html.index('<div class="splitwood-tree"') :]
     return ElementTree.fromstring(part)
@@ -74,7 +74,7 @@ def test_names_are_escaped():
     html = tree._fitted_html()
     assert "<script" not in html
     assert "<b>" not in html
-    # The parser gives back what was escaped: titles have the names in full.
+    # The parser undoes the escapes, so titles have the original names.
     titles = [title.text for title in ours(tree).iter("title")]
     assert f"{HOSTILE} ≤ 0.5, 3 rows" in titles
     assert "&amp;, 1 row" in titles

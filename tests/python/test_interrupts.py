@@ -1,7 +1,7 @@
-"""Ctrl-C: a long fit or prediction ends at once, and what was fitted before stays as it was.
+"""Ctrl-C ends a long fit or prediction at once, and the estimator stays as it was.
 
-The promise is a second. Other work on the machine may delay everything, so the tests allow five; what was
-measured is in docs/reliability.md.
+The limit is one second. Other work on the machine may cause delays, so the tests allow five.
+Measured times are in docs/reliability.md.
 """
 
 import pytest
@@ -12,7 +12,7 @@ pytestmark = POSIX
 
 SLACK_SECONDS = 5.0
 
-# Each piece of work takes several seconds if nobody interrupts it.
+# Each piece of work takes several seconds unless it is interrupted.
 SCRIPT = """
     import json, os, pickle, signal, sys, threading, time
     import numpy as np
@@ -115,7 +115,7 @@ WORKS = [
 
 @pytest.fixture(scope="module")
 def outcomes(request):
-    """For each work, the seconds from the signal to the exception and whether the model is as it was."""
+    """Per piece of work: seconds from signal to exception, and whether the model is unchanged."""
     return run_script(SCRIPT.format(folder=str(request.path.parent)))
 
 

@@ -1,4 +1,4 @@
-"""The leaf's value as a choice: what it is called with, what it may return, and what it leaves alone."""
+"""leaf_value: the arguments of the callable, its valid results, and what does not change."""
 
 import threading
 
@@ -43,7 +43,7 @@ def test_a_callable_sees_each_leaf_once_with_its_rows(settings, weighted):
 
     def note(y_leaf, weight_leaf):
         seen.append((y_leaf.copy(), weight_leaf.copy()))
-        # The arrays are the callable's own.
+        # The callable may change its arrays.
         y_leaf[:] = np.nan
         return float(len(seen))
 

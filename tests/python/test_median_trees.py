@@ -1,4 +1,4 @@
-"""Trees of medians and quantiles: beside scikit-learn's absolute error, and by what they mean."""
+"""Trees of medians and quantiles, compared with scikit-learn's and with their definitions."""
 
 import pickle
 
@@ -14,7 +14,8 @@ from test_parity import REGRESSORS, assert_same_structure, both, friedman, rando
 from trees import STRUCTURE, assert_same_tree, leaf_loss, rows_by_node
 
 ABSOLUTE = {"criterion": "absolute_error"}
-# Not the way of missing values that no row has: sides of equal weight differ by the rounding of weights.
+# Without the direction of missing values: where a node has none and both sides weigh the same, the
+# rounding of the weights decides it.
 SPLITS = ("children_left", "children_right", "feature", "threshold", "value")
 WEIGHTS = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 
@@ -76,7 +77,7 @@ class TestBesideScikitLearn:
 
     @pytest.mark.parametrize("leaf", [1, 7])
     def test_no_split_is_worse_than_scikit_learns(self, data, leaf, weighted):
-        """Node by node, so that ties further up, settled otherwise, don't matter."""
+        """Compares node by node, so that other choices in ties further up don't matter."""
         X, y = data
         weight = integer_weights(len(y)) if weighted else np.ones(len(y))
         rules = {"min_samples_leaf": leaf, **ABSOLUTE}
@@ -95,7 +96,7 @@ class TestBesideScikitLearn:
         X, y = data
         weight = integer_weights(len(y)) if weighted else None
         ours, theirs = both(REGRESSORS, X, y, weight, max_depth=depth, **ABSOLUTE)
-        # Ties that are settled otherwise lead elsewhere further down.
+        # Other choices in ties lead to other subtrees.
         assert leaf_loss(ours) == pytest.approx(leaf_loss(theirs), rel=0.1, abs=1e-9)
         error = mean_absolute_error(y, ours.predict(X), sample_weight=weight)
         assert leaf_loss(ours) == pytest.approx(error, rel=1e-9, abs=1e-12)
@@ -112,18 +113,18 @@ class TestBesideScikitLearn:
 
 
 class TestWeightedMedian:
-    """Weights mean shares: whatever they are counted in, the median is the same."""
+    """Only shares of the weight matter, whatever unit the weights have."""
 
     X, y = np.zeros((3, 1)), [0.0, 1.0, 5.0]
 
     @pytest.mark.parametrize("weight", [[1, 2, 3], [0.1, 0.2, 0.3], [0.7, 1.4, 2.1]], ids=str)
     def test_a_half_between_two_rows_is_their_midpoint(self, weight):
-        """0.1 + 0.2 is above 0.3, 0.7 + 1.4 below 2.1, as floats go."""
+        """In floating point, 0.1 + 0.2 is above 0.3, and 0.7 + 1.4 is below 2.1."""
         model = DecisionTreeRegressor(**ABSOLUTE).fit(self.X, self.y, weight)
         assert model.tree_.value[0, 0, 0] == 3.0
 
     def test_scikit_learns_moves_with_the_scale(self):
-        """The case that makes the difference: 1, 3 and 5 from the same shares."""
+        """scikit-learn predicts 1, 3 or 5 from the same shares of the weight."""
         kind = sklearn.tree.DecisionTreeRegressor
         medians = {
             kind(**ABSOLUTE).fit(self.X, self.y, weight).tree_.value[0, 0, 0]
@@ -210,7 +211,7 @@ class TestOffsetsAndScales:
     @WEIGHTS
     @pytest.mark.parametrize(("scale", "offset"), [(1e-12, 0), (1 / 60, 0), (0.1, 1e9)])
     def test_ties_by_chance_stay_ties(self, settings, scale, offset, weighted):
-        """Whole numbers far from 0, times what rounds each of them by itself."""
+        """Integers far from 0, times a factor that rounds each of them separately."""
         rng = np.random.default_rng(0)
         X = rng.integers(0, 30, (300, 4)).astype(float)
         y = rng.integers(0, 40, 300) + 1e6
@@ -227,7 +228,7 @@ class TestOffsetsAndScales:
         assert_same_tree(turned, expected)
 
     def test_outliers_move_no_other_leaf(self, settings):
-        """What a median is for: the size of a wild target changes nothing but its own leaf."""
+        """The size of an outlier changes no leaf but its own."""
         X, y = np.arange(9.0)[:, None], [1, 1, 2, 2, 2, 7, 8, 8, 9]
         wild = [*y[:-1], 1e12]
         tame = DecisionTreeRegressor(max_depth=1, **settings).fit(X[:5], y[:5])

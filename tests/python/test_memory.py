@@ -1,4 +1,4 @@
-"""Memory: what can't be had is a MemoryError before the work, and nothing is kept."""
+"""Memory: a MemoryError before the work if there is not enough, and no leaks."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_case_32_fits_and_predictions_that_need_too_much_raise_memory_error():
 @LINUX
 @pytest.mark.parametrize("settings", ["", "criterion='absolute_error'", "max_features=6"])
 def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
-    """Whatever the limit is, the process lives: an allocation that fails halfway would end it."""
+    """The process survives any limit: an allocation that fails during the fit would abort it."""
     outcomes = run_script(
         LIMITED,
         f"""
@@ -76,7 +76,7 @@ def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     print(json.dumps(outcomes))
     """,
-        # Room that the allocator has reserved for threads would count as free.
+        # With an arena per thread, memory that is reserved but free would hide the limit.
         MALLOC_ARENA_MAX="1",
     )
     assert outcomes[0] != "done"
@@ -126,5 +126,5 @@ def test_fitting_a_thousand_times_keeps_no_memory():
     fit(1000)
     print(json.dumps([before, resident()]))
     """)
-    # In kilobytes. One column that were kept each time would be 34,000, one tree a thousand.
+    # In kilobytes. A leak of one column per fit would be 34,000, a leak of one tree per fit 1,000.
     assert after - before < 4_000

@@ -1,4 +1,4 @@
-"""Monotonic constraints: they hold everywhere, and what is none is refused."""
+"""Monotonic constraints hold everywhere, and invalid ones are refused."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_predictions_are_monotonic_over_the_whole_space(name, problem):
 
 
 def test_without_constraints_trees_are_not_monotonic():
-    """What the test above could not fail on otherwise."""
+    """Free predictions rise and fall, so the test above can fail."""
     X, y = friedman()
     free = DecisionTreeRegressor(min_samples_leaf=5).fit(X, y)
     rows = np.tile(np.float32(0.5), (100, 6))

@@ -1,4 +1,4 @@
-"""Trees with monotonic constraints are scikit-learn's, wherever no tie leaves a choice."""
+"""Trees with monotonic constraints are scikit-learn's, except for ties."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ class TestSameStructure:
     @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
     def test_regression(self, criterion, signs, rules, weighted):
         X, y = friedman()
-        # Cuts by medians tie, unless weights part them.
+        # Gains of medians tie unless weights break the ties.
         plain = random_weights(len(y), 1.0, 1.25) if criterion == "absolute_error" else None
         weight = random_weights(len(y), 0.25, 3.0) if weighted else plain
         settings = {"criterion": criterion, "min_samples_leaf": 10, "monotonic_cst": signs}

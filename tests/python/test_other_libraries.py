@@ -1,4 +1,4 @@
-"""Libraries that know scikit-learn's trees, by way of `to_sklearn`."""
+"""Libraries that expect scikit-learn's trees, with trees from `to_sklearn`."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from splitwood import DecisionTreeRegressor
 
 
 def forest_of(tree, forest):
-    """A forest with this one tree: treelite knows forests only."""
+    """A forest with this one tree, because treelite accepts only forests."""
     forest.estimators_ = [tree]
     forest.n_outputs_, forest.n_features_in_ = 1, tree.n_features_in_
     if hasattr(tree, "classes_"):
@@ -48,7 +48,7 @@ def test_treelite_predicts_a_classifier(treelite):
     np.testing.assert_array_equal(predicted, ours.predict_proba(X))
 
 
-# dtreeviz does not take missing values at all.
+# dtreeviz does not accept missing values.
 @pytest.mark.parametrize(
     "ours",
     [fitted_regressor(missing=False, max_depth=4), fitted_classifier(missing=False, max_depth=4)],

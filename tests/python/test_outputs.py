@@ -1,4 +1,4 @@
-"""Several outputs, beside scikit-learn's: the same trees, shapes and types."""
+"""Several outputs: the same trees, shapes and types as scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "wei
 
 
 def values(n=600):
-    """Three outputs of different scales, which different features decide. None is negative."""
+    """Three non-negative outputs of different scales, which depend on different features."""
     X, y = friedman(n)
     rng = np.random.default_rng(3)
     Y = np.stack([y, 3.0 * np.sin(6.0 * X[:, 4]) + rng.normal(size=n), 10.0 * X[:, 5]], axis=1)
@@ -45,7 +45,7 @@ def values(n=600):
 
 
 def classes(n=600):
-    """Outputs of 3, 2 and 4 classes, of numbers as labels."""
+    """Outputs of 3, 2 and 4 classes with numbers as labels."""
     X, Y = values(n)
     codes = [
         np.searchsorted(np.quantile(y, np.arange(1, k) / k), y)
@@ -78,7 +78,7 @@ def test_the_same_regression_trees(criterion, rules, weighted):
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_the_same_loss_on_linnerud(criterion):
-    # 20 rows of small integers: ties, so the loss of the first split alone.
+    # 20 rows of small integers tie often, so only the loss of the first split is compared.
     X, Y = datasets.load_linnerud(return_X_y=True)
     ours, theirs = both(REGRESSORS, X, Y, criterion=criterion, max_depth=1)
     assert leaf_loss(ours) == pytest.approx(leaf_loss(theirs), rel=1e-9)
@@ -118,7 +118,7 @@ def test_the_same_output_twice_makes_the_tree_of_one(criterion):
 
 
 def test_leaf_values_of_several_outputs():
-    """Whatever leaf_value does with several outputs, it says so."""
+    """Medians and callables as leaf values take one output only."""
     X, Y = values(100)
     for leaf_value in ("median", lambda y, w: 0.0):
         with pytest.raises(ValueError, match=r"^leaf_value: "):
@@ -153,7 +153,7 @@ def test_the_same_classification_trees(criterion, rules, weighted):
     assert_same_structure(ours, theirs)
     assert ours.tree_.value.shape == theirs.tree_.value.shape == (ours.tree_.node_count, 3, 4)
     assert_same_predictions(ours, theirs, X)
-    # Shares are near each other, not the same: where two of them tie, rounding decides in scikit-learn.
+    # Shares are equal up to rounding. Where two of them tie, rounding decides in scikit-learn.
     expected = theirs.predict(X)
     found = ours.predict(X)
     assert found.shape == expected.shape == Y.shape
@@ -266,7 +266,7 @@ def small_problems(draw):
 
 
 def loss_of(criterion, y, weight):
-    """Average over the outputs, by definition."""
+    """The mean loss over the outputs, by definition."""
     if criterion == "squared_error":
         mean = np.average(y, axis=0, weights=weight)
         return (weight @ (y - mean) ** 2).mean()

@@ -1,4 +1,4 @@
-"""The same trees as scikit-learn's, wherever scikit-learn is right and no tie leaves a choice."""
+"""The same trees as scikit-learn's, except for ties and for scikit-learn's known errors."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from peers import (
 )
 from trees import STATISTICS, leaf_loss, rows_by_node
 
-# Settings under which every node keeps enough rows that no two features cut it alike.
+# Settings under which every node keeps enough rows that no two features separate it alike.
 LARGE_NODES = {"min_samples_split": 40, "min_samples_leaf": 5}
 RULES = [
     LARGE_NODES,
@@ -49,13 +49,13 @@ class TestSameStructure:
 
     @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
     def test_classes(self, criterion, rules, weighted):
-        # Counts of classes tie far more often than sums of reals: weights of their own part them.
+        # Counts of classes tie far more often than sums of reals, so random weights break the ties.
         X, y = three_classes()
         weight = random_weights(len(y), 1.0, 3.0 if weighted else 1.25)
         assert_same_structure(*both(CLASSIFIERS, X, y, weight, criterion=criterion, **rules))
 
 
-# Before 1.8, scikit-learn trains some leaves on rows that it sends elsewhere at prediction.
+# Before 1.8, scikit-learn trains some leaves on rows that it sends to other leaves at prediction.
 places_missing_values_rightly = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.8"),
     reason="scikit-learn before 1.8 misplaces rows with missing values",
@@ -128,7 +128,7 @@ def best_stump_loss(kind, X, y, settings):
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_every_split_is_as_good_as_scikit_learns(name):
-    """Node by node, so that ties further up, settled otherwise, don't matter."""
+    """Compares node by node, so that other choices in ties further up don't matter."""
     X, y = load(name)
     ours, theirs = REGRESSORS if name == "diabetes" else CLASSIFIERS
     model = ours(max_depth=6).fit(X, y)
@@ -141,7 +141,7 @@ def test_every_split_is_as_good_as_scikit_learns(name):
         assert losses[children].sum() / len(rows) == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
-# Not iris: two of its features cut the root alike.
+# Iris is left out: two of its features separate the root alike.
 @pytest.mark.parametrize("name", ["diabetes", "breast_cancer", "wine", "digits"])
 def test_same_leaves_importances_and_depth_where_structures_agree(name):
     X, y = load(name)

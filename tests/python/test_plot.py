@@ -1,4 +1,4 @@
-"""Drawings of trees: boxes that say the same as the graph, don't overlap, and can be read."""
+"""Drawings of trees: the boxes have the text of the graph, don't overlap, and are legible."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Half the Poisson deviance: by its definition, and beside scikit-learn."""
+"""Half the Poisson deviance, compared with its definition and with scikit-learn's."""
 
 import math
 import warnings
@@ -25,7 +25,7 @@ def counts(n=600):
 
 
 def half_deviance(y, weight):
-    """Total over the weight; infinite if nothing ever happens."""
+    """The loss summed over the weight; infinite if all targets are 0."""
     mean = math.fsum(y * weight) / math.fsum(weight)
     if mean == 0.0:
         return math.inf
@@ -46,7 +46,7 @@ def problems(draw):
 
 
 def sides(x):
-    """Every way to part these cells, as masks of the left side."""
+    """All possible splits of these cells, as masks of the left side."""
     missing = np.isnan(x)
     for edge in np.unique(x[~missing]):
         for left in ((x <= edge) & ~missing, (x <= edge) | missing):
@@ -111,7 +111,7 @@ def test_the_same_loss_as_scikit_learns_on_its_data(target, depth):
     ours = DecisionTreeRegressor(max_depth=depth, **POISSON).fit(X, y)
     theirs = sklearn.tree.DecisionTreeRegressor(max_depth=depth, random_state=0, **POISSON)
     theirs.fit(X, y)
-    # Further down, ties that are settled otherwise lead elsewhere.
+    # Other choices in ties lead to other subtrees.
     tolerance = 1e-9 if depth == 1 else 0.05
     assert leaf_loss(ours) == pytest.approx(leaf_loss(theirs), rel=tolerance, abs=1e-9)
     assert (ours.predict(X) > 0.0).all()
@@ -136,7 +136,7 @@ def test_scaled_targets_give_the_same_tree():
 
 
 def test_small_deviations_from_a_large_mean_are_seen():
-    """The second-order term of the deviance is the squared error, so that is what splits by it."""
+    """The second-order term of the deviance is the squared error, so the splits are the same."""
     X, y = friedman()
     y = 1e9 + np.round(y * 1024) / 1024
     ours = DecisionTreeRegressor(**POISSON, **LARGE_NODES).fit(X, y)
@@ -183,7 +183,7 @@ def test_bad_targets_are_refused_in_scikit_learns_words(kind):
 
 
 class TestFriedman:
-    """Another name of the squared error, on its way out."""
+    """friedman_mse is a deprecated name of the squared error."""
 
     X, y = friedman()
 

@@ -1,4 +1,4 @@
-"""Prediction: what skips scikit-learn's validation, what must not, and what it may allocate."""
+"""Prediction: which input skips scikit-learn's validation, and how much memory it allocates."""
 
 import subprocess
 import sys
@@ -129,7 +129,7 @@ def test_refusals_are_those_of_scikit_learn(method, X, dtype, model):
         getattr(theirs, method)(X)
     with pytest.raises(ValueError, match=r".") as actual:
         getattr(model, method)(X)
-    # Theirs converts to float32 first and says so.
+    # scikit-learn converts to float32 first and says so.
     assert str(actual.value).splitlines()[0] == str(expected.value).splitlines()[0]
 
 

@@ -1,4 +1,4 @@
-"""Processes that fork, workers of others, CPUs that may not be used: fits complete, with few threads."""
+"""Forks, worker processes and limits on CPUs: fits complete, with no more threads than allowed."""
 
 import os
 
@@ -17,7 +17,7 @@ DATA = """
     X, y = rng.normal(size=(20_000, 4)), rng.normal(size=20_000)
 
     def workers():
-        "How many threads of ours this process has."
+        "The number of splitwood's threads in this process."
         names = [task.joinpath("comm").read_text() for task in Path("/proc/self/task").iterdir()]
         return sum(name.startswith("splitwood-") for name in names)
 
@@ -32,7 +32,7 @@ def run(body, **environment):
 
 
 def check(answers, processes):
-    """The same tree everywhere, in so many processes; returns the threads of all of them together."""
+    """Assert the same tree in all processes; return the total number of threads."""
     assert len({total for _, _, total in answers}) == 1
     threads = {process: count for process, count, _ in answers}
     assert len(threads) <= processes
@@ -113,7 +113,7 @@ def test_case_07_a_forked_pool_of_processes():
 
 @LINUX
 def test_case_07_workers_of_joblib_share_the_cpus():
-    """loky tells its workers how many threads each may have."""
+    """loky limits the threads of its workers."""
     answers = run("""
     from joblib import Parallel, delayed
     answers = Parallel(n_jobs=2, backend="loky")(delayed(fit_and_count)() for _ in range(6))

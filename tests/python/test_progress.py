@@ -1,4 +1,4 @@
-"""What verbose=1 shows, and that it changes nothing."""
+"""verbose=1 shows progress and changes nothing else."""
 
 import sys
 from contextlib import nullcontext
@@ -41,7 +41,7 @@ def test_a_line_where_tqdm_is_not_installed(capsys, monkeypatch):
 
 
 def fit_and_tell(report, monkeypatch):
-    """Fits a large table, with a function of the test's own to tell how far that is."""
+    """Fit a large table with the given function as the progress report."""
     monkeypatch.setattr(_base_tree, "shown_progress", lambda verbose, n_rows: nullcontext(report))
     X, y = problem(1_000_000)
     return DecisionTreeRegressor().fit(X, X[:, 0] + y)

@@ -1,7 +1,7 @@
-"""Cost-complexity pruning, beside scikit-learn's own, on the same trees.
+"""Cost-complexity pruning, compared with scikit-learn's on the same trees.
 
-scikit-learn's pruning reads nothing but a tree's arrays, so it is given splitwood's trees: whatever ties
-their growth had, the paths are to be the same.
+scikit-learn's pruning reads only the arrays of a tree, so it is run on splitwood's trees. The paths
+must be the same, whatever ties the growth had.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ def empty_twin(tree):
 
 
 def to_sklearn(tree):
-    """The same tree as scikit-learn keeps it."""
+    """The same tree in scikit-learn's representation."""
     twin = empty_twin(tree)
     state = twin.__getstate__()
     nodes = np.zeros(tree.node_count, dtype=state["nodes"].dtype)
@@ -83,17 +83,18 @@ def differs_from_next(alphas):
 
 
 def last_of_ties(path):
-    """Prices and impurities of the path, one of each price.
+    """Alphas and impurities of the path, one entry per alpha.
 
-    Where a node and one below it are equally weak, both go at once; scikit-learn lets rounding decide whether
-    they do, which is seen in the number of entries with this price and nowhere else.
+    Where a node and one of its descendants have the same alpha, both are pruned at once. In
+    scikit-learn, rounding decides whether they are, which only changes the number of entries with
+    this alpha.
     """
     last = np.append(differs_from_next(path["ccp_alphas"]), True)
     return np.array([path["ccp_alphas"][last], path["impurities"][last]])
 
 
 def clear_prices(alphas):
-    """Prices halfway between neighbours of the path that differ by more than rounding."""
+    """Alphas halfway between neighbours of the path that differ by more than rounding."""
     return (0.5 * (alphas[:-1] + alphas[1:]))[differs_from_next(alphas)]
 
 
@@ -151,7 +152,7 @@ def test_the_path_ascends_from_the_whole_tree_to_its_root(estimator, loader):
 
 @BOTH
 def test_no_price_cuts_nothing_and_an_infinite_one_everything(kind):
-    # The second feature has nothing to say: half of the splits gain nothing.
+    # The second feature is noise: half of the splits gain nothing.
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     assert kind(ccp_alpha=0.0).fit(X, y).get_n_leaves() == 4
     assert kind(ccp_alpha=np.inf).fit(X, y).get_n_leaves() == 1

@@ -1,4 +1,4 @@
-"""The slow twins of medians and quantiles, against scikit-learn's and numpy's definitions."""
+"""The slow reference medians and quantiles, compared with scikit-learn's and numpy's."""
 
 from fractions import Fraction
 

@@ -13,13 +13,13 @@ from brute_force import pinball_loss, quantile_of
 from splitwood import RunningMedian, running_median
 
 LEVELS = st.sampled_from(["1/2", "1/2", "1/20", "1/4", "1/3", "7/10", "19/20"]).map(Fraction)
-# Eighths, also around 1e9, where squares and sums of floats have lost them.
+# Multiples of 1/8, also around 1e9, where squares and sums of floats lose them.
 VALUES = st.integers(-20, 20).map(lambda v: v / 8) | st.integers(0, 9).map(lambda v: 1e9 + v / 8)
 ROWS = st.lists(st.tuples(VALUES, st.integers(0, 4)), min_size=1, max_size=30)
 
 
 def expected(rows, level):
-    """Quantile and loss of these rows: the absolute error for the median."""
+    """Quantile and loss of these rows; for the median, the absolute error."""
     rows = [(Fraction(y), Fraction(w)) for y, w in rows if w > 0]
     if not rows:
         return math.nan, 0.0
@@ -68,7 +68,7 @@ def test_without_weights_they_are_those_of_numpy(y):
 
 
 def test_the_worked_example():
-    # X = [1, 3, 8, 7] and Y = [3, 1, 6, 9]; Y in the order of X.
+    # X = [1, 3, 8, 7] and Y = [3, 1, 6, 9], with Y in the order of X.
     y = np.array([3, 1, 6, 9])[np.argsort([1, 3, 8, 7])]
     np.testing.assert_array_equal(running_median(y)[0], [3, 2, 3, 4.5])
     np.testing.assert_array_equal(running_median(y[::-1])[0], [6, 7.5, 6, 4.5])

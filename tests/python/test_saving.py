@@ -1,4 +1,4 @@
-"""Files, dicts and pickles of fitted estimators; damaged ones are refused. Hostile cases 23 to 26."""
+"""Files, dicts and pickles of fitted estimators, also damaged ones: hostile cases 23 to 26."""
 
 import copy
 import json
@@ -70,7 +70,7 @@ def assert_same_model(actual, expected, rows=X):
 
 
 def assert_same(actual, expected):
-    """Arrays, lists of arrays, or what both don't have."""
+    """Assert that arrays, lists of arrays or missing attributes are the same."""
     assert type(actual) is type(expected)
     if isinstance(expected, list):
         assert len(actual) == len(expected)
@@ -80,7 +80,7 @@ def assert_same(actual, expected):
         np.testing.assert_array_equal(actual, expected, strict=isinstance(expected, np.ndarray))
 
 
-# ---- what comes back -----------------------------------------------------------------------------
+# ---- round trips ---------------------------------------------------------------------------------
 
 
 @WAYS
@@ -119,7 +119,7 @@ def test_a_classifier_comes_back_with_its_labels(way, labels, tmp_path):
 
 @pytest.mark.parametrize(
     "way", [by_file, by_json]
-)  # A pickle of numpy's own has the machine's order.
+)  # numpy's own pickle has the byte order of the machine.
 def test_big_endian_labels_stay_so(way, tmp_path):
     model = DecisionTreeClassifier(max_depth=4).fit(X, CODES.astype(">i4"))
     assert_same_model(way(model, tmp_path / "model"), model)
@@ -285,7 +285,7 @@ def test_a_random_generator_is_not_stored(way, tmp_path):
 
 
 def with_categories():
-    """A tree that the core has grown from categories; the first column has 70 of them."""
+    """A tree that the core grew from categories; the first column has 70 of them."""
     rows = np.stack([np.arange(300) * 7 % 70, np.arange(300) % 3], axis=1).astype(float)
     rows[::11, 0] = np.nan
     y = rows[:, 1] + np.nan_to_num(rows[:, 0]) % 5
@@ -333,7 +333,7 @@ def test_crafted_categories_are_refused(change):
         splitwood.from_dict(data)
 
 
-# 23: a chain as deep as its rows are many
+# 23: a chain with as many levels as rows
 
 
 @WAYS
@@ -382,7 +382,7 @@ def test_only_fitted_estimators_are_saved(tmp_path):
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):
-    """While one thread saves again and again, others always find a whole model."""
+    """While one thread saves repeatedly, other threads always read a complete model."""
     path = tmp_path / "model"
     models = [DecisionTreeRegressor(max_depth=depth).fit(X, NUMBERS) for depth in (2, 8)]
     answers = [model.predict(X[:5]).tolist() for model in models]
@@ -454,7 +454,7 @@ def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path):
 
 @pytest.fixture
 def small(tmp_path):
-    """A file of every section, and its bytes."""
+    """A file with all sections, and its bytes."""
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
     labels = LABELS["str"]
     model = DecisionTreeClassifier(max_depth=1).fit(frame, labels, WEIGHTS)
@@ -464,7 +464,7 @@ def small(tmp_path):
 
 
 def repaired(data):
-    """The same with the checksums that belong to it."""
+    """The same bytes with valid checksums."""
     data = bytearray(data)
     (n_sections,) = struct.unpack_from("<I", data, 12)
     for at in range(64, 64 + 32 * n_sections, 32):
@@ -724,7 +724,7 @@ def _load_and_predict(path):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-def test_case_7_a_child_loads_after_its_parent_fitted(tmp_path):
+def test_case_07_a_child_loads_after_its_parent_fitted(tmp_path):
     model = DecisionTreeRegressor(max_depth=4).fit(X, NUMBERS)
     model.save(tmp_path / "model")
     with multiprocessing.get_context("fork").Pool(1) as pool:

@@ -1,4 +1,4 @@
-"""``python -m splitwood``: what it prints, and that its checks can fail."""
+"""``python -m splitwood``: its output, and that each of its checks can fail."""
 
 import platform
 import subprocess
@@ -90,7 +90,7 @@ def another_class(X, y, *rest):
 
 
 def a_worse_split(X, y, weights, settings):
-    """Right in every number but its splits, where half of the features were not looked at."""
+    """A tree whose numbers are right, but whose splits ignore half of the features."""
     worse = {"max_features": 1, "splitter": "best"}
     return FIT_REGRESSOR(X, y, weights, settings | worse)
 

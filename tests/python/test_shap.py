@@ -1,4 +1,4 @@
-"""Trees explained by shap: the values of a row's features add up to its prediction."""
+"""Trees explained by shap: the SHAP values of a row sum to its prediction."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from splitwood import DecisionTreeRegressor
 
 shap = pytest.importorskip("shap", reason="there is nothing to explain trees with")
 
-# Sums of a hundred numbers that cancel.
+# The rounding of sums of a hundred numbers that cancel.
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 
 

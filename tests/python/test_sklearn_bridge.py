@@ -1,4 +1,4 @@
-"""Trees handed to scikit-learn and taken from it: the same predictions, row by row."""
+"""Conversions to and from scikit-learn's trees: the same predictions, row by row."""
 
 import pickle
 import warnings
@@ -39,11 +39,11 @@ def test_a_regressor_predicts_the_same(settings, dtype):
     ours = fitted_regressor(dtype=dtype, **settings)
     theirs = ours.to_sklearn()
     assert type(theirs) is sklearn.tree.DecisionTreeRegressor
-    # What scikit-learn would round is asked of both.
+    # Both get rows in float32, to which scikit-learn would round.
     X = hostile_rows(ours, dtype=np.float32)
     np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
     np.testing.assert_array_equal(theirs.apply(X), ours.apply(X))
-    # scikit-learn 1.6 forgets about missing values in this method.
+    # This method of scikit-learn 1.6 ignores missing values.
     known = hostile_rows(ours, missing=False, dtype=np.float32)
     assert (theirs.decision_path(known) != ours.decision_path(known)).nnz == 0
     np.testing.assert_allclose(theirs.feature_importances_, ours.feature_importances_, atol=1e-12)
@@ -106,7 +106,8 @@ def test_every_field_of_the_nodes_is_handed_on():
 
 
 def test_what_another_version_adds_to_its_nodes_stays_as_it_made_it():
-    """As in scikit-learn 1.10, whose nodes have sets of categories and whose trees have one more argument."""
+    """Imitates scikit-learn 1.10, whose nodes have sets of categories and whose trees take one more
+    argument."""
 
     class Tree:
         dtype = np.dtype([*NODE.descr, ("left_cat_bitset", np.uint32, 8)])
@@ -154,7 +155,7 @@ def test_the_result_is_genuine():
 def test_what_float32_can_not_part_gives_a_warning_with_its_number():
     stamps = 1.7e9 + np.arange(100.0)[:, None]
     ours = splitwood.DecisionTreeRegressor().fit(stamps, np.arange(100.0))
-    # float32 has 1.7e9 and 1.7e9 + 128 here: one threshold can part the two, the others part nothing.
+    # Neighbours in float32 are 1.7e9 and 1.7e9 + 128: only one threshold separates them.
     with pytest.warns(
         UserWarning, match="98 of 99 thresholds separate values that are the same in float32"
     ):
@@ -167,14 +168,14 @@ def test_rows_are_looked_at_one_by_one():
     stump = splitwood.DecisionTreeRegressor(max_depth=1).fit(stamps, np.arange(100.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        stump.to_sklearn()  # The tree alone does not tell.
+        stump.to_sklearn()  # The tree alone does not have this information.
     with pytest.warns(UserWarning, match="1 of 1 thresholds are crossed"):
         theirs = stump.to_sklearn(stamps)
     assert (theirs.predict(stamps) != stump.predict(stamps)).any()
 
 
 def lost_thresholds(tree):
-    """The obvious way: bounds from all ancestors, and whether float32 are left on both sides."""
+    """A slow reference: bounds from all ancestors, and whether both sides contain a float32."""
     parent = {}
     for node in np.flatnonzero(tree.children_left >= 0).tolist():
         parent[int(tree.children_left[node])] = (node, "left")
@@ -239,7 +240,7 @@ THEIRS = {
 @pytest.mark.parametrize("name", THEIRS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_regressor_is_taken_over(name, dtype):
-    # Extra trees and medians don't take missing values in every version.
+    # Extra trees and medians accept missing values only in some versions.
     missing = name not in ("random", "median")
     X = training_rows(0, missing=missing, dtype=np.float32)
     theirs = sklearn.base.clone(THEIRS[name]).fit(X, regression_target(X, 0))

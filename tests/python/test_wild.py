@@ -1,6 +1,6 @@
-"""Wild arrays, dtypes, strides and settings: a tree that holds together, or a documented error.
+"""Wild arrays, dtypes, strides and settings give a consistent tree or a documented error.
 
-Fits with settings that the slow judge of ``brute_force`` knows are judged by it, node by node.
+Fits with settings that the slow reference in ``brute_force`` supports are checked node by node.
 """
 
 import math
@@ -22,9 +22,9 @@ from splitwood import (
 )
 from test_brute_force import assert_tree_is_greedy, judge_of
 
-# `make fuzz` tries more, and others each time.
+# `make fuzz` runs more cases, different ones each time.
 TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
-# What `fit` and `predict` are documented to raise for what they are given.
+# The documented exceptions of `fit` and `predict` for invalid arguments.
 REFUSALS = (ValueError, TypeError)
 TAME = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0]
 WILD = [*TAME, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 1e-12, 1e9 + 0.1, 2.0**24 + 1]
@@ -105,7 +105,7 @@ def layouts(draw, X):
 
 @st.composite
 def tables(draw):
-    """Rows of any dtype and layout, and the same as plain float64."""
+    """Rows of any dtype and layout, and the same rows as plain float64."""
     n, d = draw(st.integers(1, 12)), draw(st.integers(1, 3))
     cells = draw(st.sampled_from([TAME, TAME, WILD]))
     plain = np.array(draw(st.lists(st.sampled_from(cells), min_size=n * d, max_size=n * d)))
@@ -132,7 +132,7 @@ def targets(draw, kind, n):
 
 @st.composite
 def estimators(draw, things):
-    """An estimator with a few settings: sensible ones, or if there are any, ``things``."""
+    """An estimator with a few settings: valid ones, or, if given, ``things``."""
     kind = draw(st.sampled_from(KINDS))
     known = kind().get_params()
     names = draw(
@@ -152,7 +152,7 @@ def weights_of(draw, n):
 
 
 def assert_holds_together(model, X):
-    """What is true of every tree, whatever it was fitted to."""
+    """Assert what holds for every tree, whatever the data."""
     tree = model.tree_
     leaf = tree.children_left < 0
     assert np.isfinite(tree.value).all()
@@ -162,7 +162,7 @@ def assert_holds_together(model, X):
     assert leaf.sum() == model.get_n_leaves()
     leaves = model.apply(X)
     assert leaf[leaves].all()
-    # Also: scipy takes our arrays as indices.
+    # scipy accepts these arrays as indices.
     assert (model.decision_path(X)[np.arange(len(leaves)), leaves] == 1).all()
     predicted = model.predict(X)
     assert len(predicted) == len(leaves)
@@ -176,7 +176,7 @@ def assert_holds_together(model, X):
 
 
 def refusal_of(work, *arguments):
-    """What the work was refused with, or None."""
+    """The exception that the work raised, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Loading and predicting takes numpy alone."""
+"""Loading and predicting need numpy only."""
 
 import json
 import subprocess
@@ -112,7 +112,7 @@ def test_lazy_names_are_listed_and_others_refused():
         splitwood.Novelty  # noqa: B018
 
 
-# ---- a Model takes what an estimator takes -------------------------------------------------------
+# ---- a Model accepts what an estimator accepts ---------------------------------------------------
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_model_refuses_what_the_estimator_refuses(pair, rows):
 
 @pytest.mark.parametrize("rows", [[["1", "2", "3"]], np.array([["1", 2, 3]], dtype=object)])
 def test_a_model_reads_no_numbers_out_of_strings(pair, rows):
-    """scikit-learn does."""
+    """scikit-learn reads them as numbers."""
     with pytest.raises(ValueError, match="X: must be a table of numbers"):
         pair[1].predict(rows)
 

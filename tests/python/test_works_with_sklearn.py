@@ -1,4 +1,4 @@
-"""The trees inside the tools of scikit-learn and of the standard library."""
+"""The trees with the tools of scikit-learn and of the standard library."""
 
 import copy
 import pickle
@@ -29,7 +29,7 @@ from trees import assert_same_tree
 REGRESSION = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
 CLASSES = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
 
-# Held-out scores that trees of this kind reach comfortably on these sets, and guessing does not.
+# Held-out scores that such trees clearly exceed on these data sets, and guessing does not reach.
 R2_FLOOR = 0.2
 ACCURACY_FLOOR = 0.88
 
