@@ -1,7 +1,8 @@
-//! Best-first growth: of all splits that could come next, the one that gains most is made, until there are enough leaves.
+//! Best-first growth: the split with the largest gain is made next, until there are enough leaves.
 //!
-//! What a node's split is does not depend on when it is made. So the tree is grown as usual, and the splits are then taken in
-//! that order; those that are never reached become leaves again.
+//! The split of a node does not depend on when it is made. So the tree is grown as usual, its
+//! splits are then taken in best-first order, and nodes that this order does not reach become
+//! leaves. Cost: a full fit, and O(leaves · log leaves) for the order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,41 +10,44 @@ use std::collections::BinaryHeap;
 use crate::error::Result;
 use crate::tree::Tree;
 
-/// A split that could be made next. The greatest is: the one that gains most, the first to come up among equals.
-type Offer = (u64, Reverse<usize>, usize);
+/// A split that could be made next: its gain, when it became available, and its node. The greatest
+/// is made: the one with the largest gain, and of equal ones the first.
+type OpenSplit = (u64, Reverse<usize>, usize);
 
 impl Tree {
-    /// The same tree with the splits alone that growing it best-first to at most this many leaves makes.
+    /// This tree with only the splits that best-first growth to at most `max_leaves` leaves makes.
     pub(crate) fn with_best_leaves(&self, max_leaves: usize) -> Result<Self> {
         let mut is_made = vec![false; self.node_count()];
-        let mut came_up = 0;
-        let mut offers: BinaryHeap<Offer> = BinaryHeap::new();
-        let mut offer = |offers: &mut BinaryHeap<Offer>, id: usize| {
+        let mut n_available = 0;
+        let mut open: BinaryHeap<OpenSplit> = BinaryHeap::new();
+        let mut add = |open: &mut BinaryHeap<OpenSplit>, id: usize| {
             if self.children(id).is_some() {
-                offers.push((self.gain_key(id), Reverse(came_up), id));
+                open.push((self.gain_key(id), Reverse(n_available), id));
             }
-            came_up += 1;
+            n_available += 1;
         };
-        offer(&mut offers, 0);
+        add(&mut open, 0);
         for _ in 1..max_leaves {
-            let Some((_, _, id)) = offers.pop() else { break };
+            let Some((_, _, id)) = open.pop() else { break };
             is_made[id] = true;
-            let (left, right) = self.children(id).expect("only splits are offered");
-            offer(&mut offers, left);
-            offer(&mut offers, right);
+            let (left, right) = self.children(id).expect("only splits are added");
+            add(&mut open, left);
+            add(&mut open, right);
         }
         self.cut(|id| !is_made[id])
     }
 
-    /// What the node's split gains, as bits that order like it. Its last digits are rounding of the losses that it is a difference of:
-    /// gains that differ in them alone are equal.
+    /// The gain of the node's split, as bits in the order of gains. A gain is a difference of
+    /// losses, so that its last digits are rounding: gains that differ only in these are equal.
     fn gain_key(&self, id: usize) -> u64 {
         let (left, right) = self.children(id).expect("a split");
         let gain = (self.loss(id) - self.loss(left) - self.loss(right)).max(0.0);
-        // 2^-44 of the loss, or a little more: a power of two, so that the grids of different nodes have points in common.
+        // About 2^-44 of the loss, rounded to a power of two, so that the grids of different nodes
+        // have points in common.
         let grid = f64::from_bits((self.loss(id).to_bits() >> 52 << 52).saturating_sub(44 << 52).max(1 << 52));
         let rounded = gain / grid;
-        // Beyond 2^52 a gain has no digits below the grid; infinite where the grid is that fine.
+        // Gains beyond 2^52 grid steps have no digits below the grid. The quotient is infinite for
+        // the finest grids.
         (if rounded < 4e15 { rounded.round() * grid } else { gain }).to_bits()
     }
 }

@@ -1,4 +1,4 @@
-//! Everything the core can refuse.
+//! All errors of the core.
 
 use std::fmt;
 use std::io;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument is out of its domain: which one, and what is wrong with it.
+    /// An argument is invalid.
     Argument {
-        /// Name of the argument, as the caller spelled it.
+        /// Name of the argument, as the caller spells it.
         name: &'static str,
-        /// What was wrong and what would be right.
+        /// What is wrong, and what would be right.
         problem: String,
     },
-    /// These bytes are no model, or a damaged one, or one that this version can't read.
+    /// The bytes are no model, are damaged, or need a newer version.
     Model {
         /// What was found.
         problem: String,
@@ -24,16 +24,16 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// The system's number for what went wrong, if it has one.
+        /// The system's error code, if it has one.
         code: Option<i32>,
-        /// The system's words for it.
+        /// The system's message.
         problem: String,
     },
-    /// The caller asked the work to stop.
+    /// The caller interrupted the work.
     Interrupted,
-    /// The work needs more memory than there is.
+    /// The work needs more memory than is available.
     Memory {
-        /// About how much it needs.
+        /// Approximate number of bytes that it needs.
         bytes: usize,
     },
 }
@@ -55,7 +55,7 @@ impl Error {
         Self::File { path: path.to_owned(), code, problem }
     }
 
-    /// Says which file a problem is with.
+    /// Adds the path of the file to the error.
     pub(crate) fn in_file(self, path: &Path) -> Self {
         match self {
             Self::Model { problem } => Self::model(format!("{}: {problem}", path.display())),
@@ -79,5 +79,5 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Shorthand for results of this crate.
+/// Result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;

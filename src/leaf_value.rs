@@ -1,24 +1,25 @@
-//! What a leaf predicts, if not the criterion's own value: the mean, the median, or whatever the caller makes of its rows.
+//! Values of leaves other than the criterion's own: the mean, the median, or a function of the
+//! leaf's rows.
 //!
-//! The splits stay as they are. Rows are sent down the finished tree and gathered leaf by leaf, which takes O(rows) and the
-//! walk; a median sorts its leaf.
+//! The splits stay as they are. Rows walk down the finished tree and are grouped by leaf. Cost: one
+//! prediction and O(rows); a median sorts the rows of its leaf.
 
 use crate::data::{Cell, Matrix, Rows, Target};
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 
-/// What a leaf makes of its rows.
+/// The statistic that a leaf predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafValue {
     /// The weighted mean.
     Mean,
-    /// The weighted median: the weights strictly below and strictly above are at most half of the total each. Where a whole
-    /// interval is like that, its midpoint.
+    /// The weighted median: the weights strictly below and strictly above it are at most half of
+    /// the total each. If all values of an interval are medians, its midpoint.
     Median,
 }
 
 impl LeafValue {
-    /// The value of a leaf with these targets and weights, as many of the one as of the other.
+    /// The value of a leaf with these targets and weights, which must have the same length.
     ///
     /// ```
     /// use splitwood::LeafValue;
@@ -35,7 +36,7 @@ impl LeafValue {
     }
 }
 
-/// Summed above the lowest target: an offset costs no digits.
+/// The weighted mean. Sums are relative to the lowest target, so that an offset costs no digits.
 fn mean(y: &[f64], weights: &[f64]) -> f64 {
     let lowest = y.iter().copied().fold(f64::INFINITY, f64::min);
     let above: f64 = y.iter().zip(weights).map(|(y, weight)| weight * (y - lowest)).sum();
@@ -54,19 +55,21 @@ fn median(y: &[f64], weights: &[f64]) -> f64 {
         });
         beyond.map_or(f64::NAN, |row| row.0)
     };
-    // Sums of weights such as 0.1, 0.2 and 0.3 round: what is half of the total up to that is half of it.
+    // Sums of weights such as 0.1, 0.2 and 0.3 are rounded: a sum that is half of the total up to
+    // rounding counts as half.
     let rounding = rows.len() as f64 * f64::EPSILON;
     let (low, high) = (first_beyond(total * (0.5 - rounding)), first_beyond(total * (0.5 + rounding)));
     if low == high { low } else { 0.5 * low + 0.5 * high }
 }
 
 impl Tree {
-    /// The same tree with other values in its leaves: `value` is called with the targets and the weights of each leaf's rows, leaf
-    /// after leaf. Inner nodes keep their values, and so do leaves that no row of weight reaches. `n_jobs` as in
-    /// [`Params`](crate::Params).
+    /// This tree with other values in its leaves. `value` is called with the targets and the
+    /// weights of each leaf's rows, leaf after leaf. Inner nodes keep their values, and so do
+    /// leaves that no row with a weight above 0 reaches. `n_jobs` as in [`Params`](crate::Params).
     ///
     /// # Errors
-    /// What `value` returns; if a value is not finite, this is not a regression tree, or lengths don't fit.
+    /// The error of `value`, if it fails. Also if a value is not finite, if this is no regression
+    /// tree with one output, or if lengths don't match.
     ///
     /// ```
     /// use splitwood::{Error, LeafValue, Loss, Matrix, Params, Target, fit};
@@ -74,7 +77,8 @@ impl Tree {
     /// let x = Matrix::from_rows(&[0.0, 0.0, 0.0, 1.0], 4, 1)?;
     /// let y = [1.0, 2.0, 9.0, 40.0];
     /// let tree = fit(&x, Target::Values(&y), None, Loss::SquaredError, &Params::default())?;
-    /// let tree = tree.with_leaf_values(&x, &y, None, None, |y, w| Ok::<_, Error>(LeafValue::Median.of(y, w)))?;
+    /// let median = |y: &[f64], w: &[f64]| Ok::<_, Error>(LeafValue::Median.of(y, w));
+    /// let tree = tree.with_leaf_values(&x, &y, None, None, median)?;
     /// assert_eq!(tree.predict(&x, None)?, [2.0, 2.0, 2.0, 40.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -90,7 +94,7 @@ impl Tree {
         self.with_values_of_leaves(&leaves, y, weights, value)
     }
 
-    /// The same for rows that are in these leaves.
+    /// The same for rows whose leaves are known.
     pub(crate) fn with_values_of_leaves<E: From<Error>>(
         mut self,
         leaves: &[i64],
@@ -115,16 +119,16 @@ impl Tree {
     }
 }
 
-/// Targets and weights of the rows, node after node; only leaves have any.
+/// Targets and weights of the rows, grouped by node. Only leaves have rows.
 struct Groups {
-    /// Those of node `i` are at `starts[i]..starts[i + 1]`.
+    /// The rows of node `i` are at `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
     y: Vec<f64>,
     weights: Vec<f64>,
 }
 
 impl Groups {
-    /// A counting sort by leaf, which keeps the order of the rows.
+    /// Groups rows by a counting sort, which keeps their order within each leaf.
     fn new(tree: &Tree, leaves: &[i64], y: &[f64], weights: Option<&[f64]>) -> Result<Self> {
         if tree.n_values() != 1 {
             let problem = "only the leaves of a regression tree with one output have one value";
@@ -157,7 +161,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every value at which neither side has more than half, in integers; the median is halfway between the ends.
+    /// The midpoint of the least and the greatest value with at most half of the weight on either
+    /// side, computed in integers.
     fn naive_median(rows: &[(i32, u32)]) -> f64 {
         let total: u32 = rows.iter().map(|row| row.1).sum();
         let weight = |keep: &dyn Fn(i32) -> bool| rows.iter().filter(|row| keep(row.0)).map(|row| row.1).sum::<u32>();

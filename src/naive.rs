@@ -1,9 +1,9 @@
-//! The slow, obvious twin of everything hot. Oracles of the property tests, for ever.
+//! Test only: the slow, obvious versions of the fast algorithms. Property tests compare the two.
 
-// The integration tests have the same ones.
+// Shared with the integration tests.
 #[path = "../tests/common/definition.rs"]
 pub(crate) mod definition;
-#[allow(dead_code, reason = "some of it serves the integration tests alone")]
+#[allow(dead_code, reason = "some of it is used by the integration tests only")]
 #[path = "../tests/common/draw.rs"]
 pub(crate) mod draw;
 
@@ -33,8 +33,9 @@ pub(crate) fn partition(rows: &[u32], goes_left: impl Fn(u32) -> bool) -> Vec<u3
     left.chain(right).collect()
 }
 
-/// Every cut that parts different values and leaves `min_rows` on both sides, in the order in which ties are decided:
-/// missing values on the right, then on the left, each from the lowest position up. `values` are sorted, NaN last.
+/// Every cut that parts different values and leaves `min_rows` on both sides, in the order of the
+/// tie rule: missing values on the right, then on the left, each from the lowest position up.
+/// `values` are sorted, NaN last.
 pub(crate) fn cuts(values: &[f64], min_rows: usize) -> Vec<Cut> {
     let n = values.len();
     let numbers = values.iter().filter(|value| !value.is_nan()).count();
@@ -46,7 +47,7 @@ pub(crate) fn cuts(values: &[f64], min_rows: usize) -> Vec<Cut> {
     right.chain(left).filter(|cut| cut.n_left >= min_rows && n - cut.n_left >= min_rows).collect()
 }
 
-/// What goes left and what goes right; `n_missing` rows at the end have missing values.
+/// The items on the left and on the right of a cut. The last `n_missing` items have missing values.
 pub(crate) fn sides<T: Copy>(cut: Cut, n_missing: usize, items: &[T]) -> [Vec<T>; 2] {
     let back = if cut.missing_left { n_missing } else { 0 };
     let (front, end) = (cut.n_left - back, items.len() - back);
@@ -61,8 +62,9 @@ pub(crate) struct ExactGain {
 }
 
 impl ExactGain {
-    /// `W` times the decrease of the loss for integer targets and weights. `parts` takes the sums of which each adds its
-    /// squared deviation: of w·y for the squared error, of each class's weight for Gini.
+    /// `W` times the decrease of the loss, for integer targets and weights. `parts` computes the
+    /// sums whose squared deviations make up the loss: of w·y for the squared error, of each
+    /// class's weight for Gini.
     pub fn new(left: &[(i128, i128)], right: &[(i128, i128)], parts: impl Fn(&[(i128, i128)]) -> Vec<i128>) -> Self {
         let weight = |rows: &[(i128, i128)]| rows.iter().map(|row| row.1).sum::<i128>();
         let (l, r) = (weight(left), weight(right));
@@ -90,13 +92,13 @@ impl PartialOrd for ExactGain {
 /// A tree on the pruning path.
 pub(crate) struct PruningStep {
     pub alpha: f64,
-    /// Sum of its leaves' losses.
+    /// Sum of the losses of its leaves.
     pub impurity: f64,
-    /// Its inner nodes, by their numbers in the whole tree.
+    /// Its inner nodes, by their ids in the whole tree.
     pub inner: Vec<usize>,
 }
 
-/// Cuts the weakest link, the lowest node of equal ones, until the root is alone.
+/// Cuts the weakest link until only the root is left; of equal links the one with the lowest node.
 pub(crate) fn pruning_path(tree: &Tree) -> Vec<PruningStep> {
     let mut inner: Vec<usize> = (0..tree.node_count()).filter(|&id| tree.children(id).is_some()).collect();
     let mut path = vec![PruningStep { alpha: 0.0, impurity: branch(tree, &inner, 0).0, inner: inner.clone() }];
@@ -115,7 +117,7 @@ pub(crate) fn pruning_path(tree: &Tree) -> Vec<PruningStep> {
     path
 }
 
-/// Loss and number of the leaves below a node, and all the nodes of the branch.
+/// Loss and number of the leaves below a node, and all nodes of the branch.
 fn branch(tree: &Tree, inner: &[usize], root: usize) -> (f64, f64, Vec<usize>) {
     let (mut loss, mut leaves, mut nodes) = (0.0, 0.0, vec![root]);
     let mut next = 0;
@@ -141,7 +143,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The twins of absolute error and quantiles: no other value has less loss, prefixes add up, and leaves agree.
+        /// The definitions of absolute error and quantiles: no other value has less loss, running
+        /// losses are the losses of prefixes, and leaves predict the same value.
         #[test]
         fn quantiles_are_where_the_loss_is_least(
             n in 1..150usize, values in Values::any(), weights in Weights::any(), level in 1..20u32, seed in any::<u64>()
@@ -165,7 +168,7 @@ mod tests {
                 let slack = 1e-12 * loss + definition.rounding(&rows) * total_weight(&rows);
                 prop_assert!((pinball(value) - loss).abs() <= slack);
                 prop_assert!(rows.iter().all(|row| pinball(row.0) >= loss - slack));
-                // The twin's own offset, as the audit takes it off.
+                // The audit takes off the lowest target in the same way.
                 let near: Vec<Row> = rows.iter().map(|row| (row.0 - lowest(&rows), row.1)).collect();
                 let running = definition.running_losses(near.iter().copied());
                 for k in [1, n.div_ceil(2), n] {

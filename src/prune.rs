@@ -1,62 +1,69 @@
 //! Minimal cost-complexity pruning.
 //!
-//! With a price `alpha` for each leaf, a branch is worth keeping while the loss that its splits remove, divided by their
-//! number, exceeds `alpha`. So the weakest link of a tree is the inner node whose branch has the lowest *mean gain*, where a
-//! split's gain is the loss of its node less those of its children, as shares of the total weight. Cutting the weakest link, then
-//! the weakest of what is left, and so on, makes the pruning path.
+//! If each leaf costs `alpha`, a branch is worth keeping while the loss that its splits remove,
+//! divided by their number, is above `alpha`. So the weakest link of a tree is the inner node whose
+//! branch has the lowest *mean gain*; the gain of a split is the loss of its node less the losses
+//! of its children, as shares of the total weight. The pruning path cuts the weakest link, then the
+//! weakest link of the rest, and so on.
 //!
-//! Done step by step, each cut changes all the nodes above it: quadratic for deep trees. But which splits go together can be found
-//! bottom-up, as in isotonic regression. Every split starts as a [`Link`] of its own. A link that lies below another and
-//! is not weaker can't be cut before it, so the upper one takes it in, the strongest first, until all those below are weaker:
+//! Cut by cut, all nodes above each cut change, which takes quadratic time in deep trees. But the
+//! splits that are cut together can be found bottom-up, as in isotonic regression. Every split
+//! starts as a [`Link`] of its own. A link that is at least as strong as a link above it can't be
+//! cut first. So the upper link absorbs such links, the strongest first, until all links below it
+//! are weaker:
 //!
 //! ```text
-//! gains   1         links   A         A: mean 2, takes in 3, for it is stronger than 1, and then 2, for it is as strong as
-//!        / \               / \           the mean of 1 and 3; cut at 2, after
-//!       3   1             A   B      B: mean 1, cut at 1
-//!      /                 /
-//!     2                 A
+//! gains   1       links   A       A: absorbs 3, which is above 1, then 2, which equals the mean
+//!        / \             / \         of 1 and 3. Its mean gain is 2: cut at 2, after B
+//!       3   1           A   B     B: mean gain 1, cut at 1
+//!      /               /
+//!     2               A
 //! ```
 //!
-//! The links below each link stand in a leftist heap, strongest first; a link that takes in another joins their heaps.
-//! Cost: O(nodes · log nodes) whatever the depth, and nothing recurses.
+//! The links below each link are in a leftist heap, strongest first; when a link absorbs another,
+//! their heaps are joined. Cost: O(nodes · log nodes) for every shape of tree, without recursion.
+//! `the_path_is_that_of_cutting_one_weakest_link_after_the_other` compares it with cutting link by
+//! link.
 
 use crate::error::Result;
 use crate::params::check_ccp_alpha;
-use crate::tree::{Node, Statistics, Test, Tree};
+use crate::tree::{ArenaNode, Statistics, Test, Tree};
 
-/// Mean gains that differ by less than this share are equal: rounding must not decide whether a link is one or two.
+/// Mean gains that differ by less than this share are equal: rounding must not decide whether
+/// splits are one link or two.
 const TIE: f64 = 1e-12;
 
 /// No link: the end of a heap.
 const NONE: u32 = u32::MAX;
 
-/// Splits that are cut together, by the number of the topmost.
+/// Splits that are cut together. A link has the id of its topmost node.
 #[derive(Clone, Copy)]
 struct Link {
-    /// What its splits remove of the loss, together.
+    /// The sum of its splits' gains.
     gain: f64,
     n_splits: u32,
-    /// Strongest of the links below.
+    /// The strongest of the links directly below: the top of their heap.
     below: u32,
-    /// Its place in the heap of the link above: two children, and the length of the shorter way down to where one is missing.
+    /// Its children in the heap of the link above.
     children: [u32; 2],
+    /// Length of the shortest path down to a missing child in that heap.
     rank: u32,
-    /// Whether another link has taken it in.
-    taken: bool,
+    /// Whether another link has absorbed it.
+    absorbed: bool,
 }
 
 impl Link {
     fn new(gain: f64, below: u32) -> Self {
-        Self { gain, n_splits: 1, below, children: [NONE; 2], rank: 1, taken: false }
+        Self { gain, n_splits: 1, below, children: [NONE; 2], rank: 1, absorbed: false }
     }
 
-    /// The price of a leaf from which on these splits are not worth it.
+    /// The price of a leaf from which on the splits are cut.
     fn alpha(&self) -> f64 {
         self.gain / f64::from(self.n_splits)
     }
 }
 
-/// A link for each node; those of leaves mean nothing.
+/// By node: its link. The links of leaves are unused.
 struct Links(Vec<Link>);
 
 impl Links {
@@ -65,12 +72,12 @@ impl Links {
         // Children come after their parents.
         for id in (0..tree.node_count()).rev() {
             if let Some((left, right)) = tree.children(id) {
-                // No split adds to the loss; rounding may say so.
+                // No split increases the loss, except by rounding.
                 let gain = (losses[id] - (losses[left] + losses[right])).max(0.0);
                 let inner = |child: usize| if tree.children(child).is_some() { child as u32 } else { NONE };
                 let below = links.join(inner(left), inner(right));
                 links.0[id] = Link::new(gain, below);
-                links.take_in(id);
+                links.absorb_stronger(id);
             }
         }
         links
@@ -80,15 +87,15 @@ impl Links {
         &mut self.0[id as usize]
     }
 
-    /// Lets a link take in those below that are not weaker.
-    fn take_in(&mut self, id: usize) {
+    /// Lets a link absorb those below it that are not weaker.
+    fn absorb_stronger(&mut self, id: usize) {
         let mut link = self.0[id];
         while link.below != NONE {
             let strongest = self.0[link.below as usize];
             if strongest.alpha() < link.alpha() * (1.0 - TIE) {
                 break;
             }
-            self.at(link.below).taken = true;
+            self.at(link.below).absorbed = true;
             let [a, b] = strongest.children;
             let others = self.join(a, b);
             link.gain += strongest.gain;
@@ -98,7 +105,8 @@ impl Links {
         self.0[id] = link;
     }
 
-    /// Joins two heaps: their right edges, which are short, are merged from the top, then ranked from the bottom.
+    /// Joins two heaps. Their right edges, which are short, are merged from the top; then ranks are
+    /// updated from the bottom.
     fn join(&mut self, mut a: u32, mut b: u32) -> u32 {
         let mut path = Vec::new();
         while a != NONE && b != NONE {
@@ -122,27 +130,29 @@ impl Links {
         joined
     }
 
-    /// Topmost nodes of the links, in the order in which they are cut: of equal ones the lowest node first.
+    /// Topmost nodes of the links in the order of the cuts; of equal links the lowest node first.
     fn order(&self, tree: &Tree) -> Vec<usize> {
-        let is_link = |&id: &usize| tree.children(id).is_some() && !self.0[id].taken;
+        let is_link = |&id: &usize| tree.children(id).is_some() && !self.0[id].absorbed;
         let mut order: Vec<usize> = (0..tree.node_count()).filter(is_link).collect();
         order.sort_by(|&a, &b| self.0[a].alpha().total_cmp(&self.0[b].alpha()));
         order
     }
 }
 
-/// The smaller and smaller trees that pruning makes of one: the whole tree, then one for each weakest link that is cut.
+/// The trees that pruning makes of one: the whole tree, then one per weakest link that is cut.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PruningPath {
-    /// The least `ccp_alpha` that leaves this tree or a smaller one; ascending, 0 for the whole tree.
+    /// The least `ccp_alpha` that leads to this tree or a smaller one; ascending, 0 for the whole
+    /// tree.
     pub ccp_alphas: Vec<f64>,
     /// Loss of this tree's leaves, averaged over the training weight.
     pub impurities: Vec<f64>,
 }
 
 impl Tree {
-    /// The tree that costs least if each leaf costs `ccp_alpha`: its splits that remove less of the loss, averaged over the training
-    /// weight, than they cost in leaves are cut. As in scikit-learn, 0 means the whole tree, also its splits without any gain.
+    /// The tree that costs least if each leaf costs `ccp_alpha`. Splits that remove less of the
+    /// loss, averaged over the training weight, than they cost in leaves are cut. As in
+    /// scikit-learn, 0 returns the whole tree, including splits without any gain.
     ///
     /// # Errors
     /// If `ccp_alpha` is negative or not a number.
@@ -162,10 +172,10 @@ impl Tree {
             return Ok(self.clone());
         }
         let links = Links::new(self, &losses(self));
-        self.cut(|id| !links.0[id].taken && links.0[id].alpha() <= ccp_alpha)
+        self.cut(|id| !links.0[id].absorbed && links.0[id].alpha() <= ccp_alpha)
     }
 
-    /// Every tree that [`Tree::pruned`] can make of this one, from the whole tree to its root alone.
+    /// Every tree that [`Tree::pruned`] can return, from the whole tree to the root alone.
     #[must_use]
     pub fn pruning_path(&self) -> PruningPath {
         let losses = losses(self);
@@ -180,12 +190,13 @@ impl Tree {
         path
     }
 
-    /// A copy in which the inner nodes that are to become leaves are leaves.
+    /// A copy in which the inner nodes that `becomes_leaf` selects are leaves.
     pub(crate) fn cut(&self, becomes_leaf: impl Fn(usize) -> bool) -> Result<Self> {
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<ArenaNode> = Vec::new();
         let mut statistics =
             Statistics { weight: self.statistics.weight.as_ref().map(|_| Vec::new()), ..Statistics::default() };
-        // Numbers of the inner nodes, in the copy, whose right child is still to come, and the old number of that child.
+        // Inner nodes whose right child is still to come: the id of the node in the copy, and the
+        // id of that child in this tree.
         let mut pending: Vec<(usize, u32)> = Vec::new();
         let mut id = 0;
         loop {
@@ -193,14 +204,14 @@ impl Tree {
             match self.nodes[id].test() {
                 Some(test) if !becomes_leaf(id) => {
                     pending.push((nodes.len(), test.right));
-                    nodes.push(Node::inner(test));
+                    nodes.push(ArenaNode::inner(test));
                     id += 1;
                 }
                 _ => {
-                    nodes.push(Node::leaf());
+                    nodes.push(ArenaNode::leaf());
                     let Some((parent, right)) = pending.pop() else { break };
                     let test = nodes[parent].test().expect("only inner nodes are pending");
-                    nodes[parent] = Node::inner(Test { right: nodes.len() as u32, ..test });
+                    nodes[parent] = ArenaNode::inner(Test { right: nodes.len() as u32, ..test });
                     id = right as usize;
                 }
             }
@@ -227,18 +238,19 @@ mod tests {
     use crate::naive::draw::Dice;
     use proptest::prelude::*;
 
-    /// A tree of these gains, in depth-first order, `None` for a leaf. Whole numbers throughout, so that nothing rounds: each
-    /// node weighs 1, each leaf has the loss `rest`. A node's threshold is its number.
+    /// A tree with these gains in depth-first order, `None` for a leaf. All numbers are whole, so
+    /// that nothing is rounded: each node has weight 1, and each leaf has the loss `rest`. The
+    /// threshold of a node is its id.
     fn tree(gains: &[Option<u32>], rest: f64) -> Tree {
         let n = gains.len();
-        let (mut nodes, mut impurity) = (vec![Node::leaf(); n], vec![rest; n]);
-        // Roots of the branches to the right of the node, the nearest last.
+        let (mut nodes, mut impurity) = (vec![ArenaNode::leaf(); n], vec![rest; n]);
+        // Roots of the branches to the right of the node, the nearest one last.
         let mut roots: Vec<usize> = Vec::new();
         for id in (0..n).rev() {
             if let Some(gain) = gains[id] {
                 let (left, right) = (roots.pop().unwrap(), roots.pop().unwrap());
                 let test = Test { feature: 0, threshold: id as f64, missing_left: false, right: right as u32 };
-                nodes[id] = Node::inner(test);
+                nodes[id] = ArenaNode::inner(test);
                 impurity[id] = impurity[left] + impurity[right] + f64::from(gain);
             }
             roots.push(id);
@@ -252,11 +264,12 @@ mod tests {
         Tree::new(nodes, statistics, 1, 1, None).unwrap()
     }
 
-    /// A random tree with so many splits; the more of them lean to the left, the deeper it is.
+    /// A random tree with this many splits. `lean` is the share of the splits that have all splits
+    /// below them on the left: the larger it is, the deeper the tree.
     fn random_tree(n_splits: usize, n_gains: usize, lean: f64, seed: u64) -> Tree {
         let mut dice = Dice::new(seed);
         let mut gains = Vec::new();
-        // Numbers of splits of the branches still to come.
+        // The number of splits of each branch that is still to come.
         let mut pending = vec![n_splits];
         while let Some(n) = pending.pop() {
             gains.push((n > 0).then(|| dice.below(n_gains) as u32));
@@ -268,12 +281,12 @@ mod tests {
         tree(&gains, 1.0)
     }
 
-    /// Old numbers of the inner nodes.
+    /// The ids of the inner nodes in the unpruned tree.
     fn inner(tree: &Tree) -> Vec<usize> {
         (0..tree.node_count()).filter_map(|id| tree.threshold(id)).map(|threshold| threshold as usize).collect()
     }
 
-    /// A chain whose n-th split from the top has this gain.
+    /// A chain whose n-th split from the top has the n-th gain.
     fn chain(gains: impl Iterator<Item = u32>) -> Tree {
         let mut gains: Vec<Option<u32>> = gains.map(Some).collect();
         gains.extend(vec![None; gains.len() + 1]);
@@ -293,7 +306,7 @@ mod tests {
             prop_assert_eq!(&path.ccp_alphas, &expected.iter().map(|step| step.alpha).collect::<Vec<f64>>());
             prop_assert_eq!(&path.impurities, &expected.iter().map(|step| step.impurity).collect::<Vec<f64>>());
             for (step, next) in expected.iter().zip(expected.iter().skip(1)) {
-                // Between two prices, at the next one, which is still too low for it, and just below.
+                // Between two prices, and just below the next one.
                 if step.alpha < next.alpha && next.alpha > 0.0 {
                     let between = 0.5 * (step.alpha + next.alpha);
                     prop_assert_eq!(&inner(&tree.pruned(between)?), &step.inner);

@@ -1,7 +1,7 @@
 //! Gain bounds: upper bounds on what the cuts of a feature can gain, at less cost than a sweep.
 //!
-//! The engine sweeps the feature with the largest bound first. Features whose bound is below the gain
-//! found so far are never swept. A bound has room for its own rounding, so it changes no tree.
+//! The engine sweeps the feature with the largest bound first. Features whose bound is below the
+//! gain found so far are never swept. A bound has room for its own rounding, so it changes no tree.
 
 use super::{Criterion, Cuts};
 use crate::columns::local::{LOCAL_ROWS, LocalOrders};
@@ -33,7 +33,8 @@ pub(crate) trait GainBounds<C: Criterion> {
         cuts: &Cuts<F>,
     ) -> Option<f64>;
 
-    /// Writes an upper bound on the gains of each feature of a small node, missing values left aside.
+    /// Writes an upper bound on the gains of each feature of a small node, missing values left
+    /// aside.
     fn of_small_node(
         criterion: &C,
         node: &C::NodeStats,

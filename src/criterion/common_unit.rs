@@ -1,69 +1,80 @@
 //! The unit that all targets are multiples of, such as minutes, cents or tenths.
 //!
-//! Medians of such targets tie by chance: 3 + 5 is 1 + 7. Times 1e-12, or with an offset of 1e9, each target is rounded by itself and
-//! such ties fall apart, one way or the other. 0.3 is no number of 53 bits, but among 0.1, 0.2 and 0.7 it means three tenths; so where all
-//! targets are multiples of one unit, up to the rounding of the largest, that is what counts of them.
+//! Sums of such targets tie by chance: 3 + 5 is 1 + 7. Scaled by 1e-12, or with an offset of 1e9,
+//! each target is rounded by itself, and rounding decides these ties. 0.3 is no number of 53 bits,
+//! but among 0.1, 0.2 and 0.7 it means three tenths. So where all targets are multiples of one
+//! unit, up to the rounding of the largest target, the multiples replace the targets.
 //!
-//! Euclid's algorithm, with the rounding of floats in mind. Cost: a few passes over the targets of a fit.
+//! The method is Euclid's algorithm with error bounds:
+//!
+//! ```text
+//! unit = the smallest gap between two targets
+//! repeat: if each distance to the lowest target is a multiple of the unit, up to rounding: done
+//!         otherwise unit = gcd(unit, the remainder)
+//! ```
+//!
+//! Cost: a few passes over the targets per fit.
 
 use super::Grid;
 
-/// Each target may be off by so much of the largest: a few roundings.
+/// Bound on the error of each target, as a share of the largest: a few roundings.
 const ROUNDING: f64 = 1.0 / (1u64 << 51) as f64;
-/// A unit is this many times as large as what a target may be off by, at least.
-const LEAST: f64 = 1_024.0;
-/// Targets without any unit seem to have one with a chance of 2 to minus this.
-const EVIDENCE: f64 = 64.0;
-/// The largest multiple: grids put numbers of up to 51 bits.
-const LARGEST: f64 = (1u64 << 50) as f64;
+/// A unit is at least this many times as large as the error of a target.
+const MIN_UNIT_IN_ROUNDINGS: f64 = 1_024.0;
+/// Targets without a common unit seem to have one with a probability of 2 to minus this.
+const EVIDENCE_BITS: f64 = 64.0;
+/// The largest multiple: grids hold numbers of up to 51 bits.
+const LARGEST_MULTIPLE: f64 = (1u64 << 50) as f64;
 
-/// A grid on which each of these targets, less the lowest, is a multiple of the unit; `None` if there is none that is much larger than
-/// what targets are rounded by.
+/// A grid on which each target, less the lowest, is a multiple of the unit. `None` if the targets
+/// have no common unit that is much larger than their rounding.
 ///
-/// Targets ascend.
+/// The targets must ascend.
 pub(crate) fn common_unit(targets: &(impl Iterator<Item = f64> + Clone)) -> Option<Grid> {
     let (lowest, highest) = (targets.clone().next()?, targets.clone().last()?);
     let rounding = ROUNDING * lowest.abs().max(highest.abs());
     let range = highest - lowest;
     let distances = || targets.clone().map(|target| target - lowest).filter(|&distance| distance > 0.0);
-    // Most often the smallest gap between two is the unit.
+    // Most often the smallest gap between two targets is the unit.
     let gaps = targets.clone().zip(targets.clone().skip(1)).map(|(a, b)| b - a).filter(|&gap| gap > 0.0);
     let (mut unit, mut error) = (gaps.reduce(f64::min)?, 2.0 * rounding);
     loop {
-        if unit < LEAST * rounding || range / unit > LARGEST || !range.is_finite() {
+        if unit < MIN_UNIT_IN_ROUNDINGS * rounding || range / unit > LARGEST_MULTIPLE || !range.is_finite() {
             return None;
         }
         match measure(distances(), rounding, unit, error)? {
             Measured::Multiples { unit, distinct } => {
                 let bits = (distinct as f64 - 1.0) * (unit / (8.0 * rounding)).log2();
-                return (bits >= EVIDENCE + 2.0 * (range / unit).log2()).then(|| Grid::of_multiples(unit));
+                return (bits >= EVIDENCE_BITS + 2.0 * (range / unit).log2()).then(|| Grid::of_multiples(unit));
             }
-            Measured::Part(part) => (unit, error) = part,
+            Measured::SmallerUnit(smaller) => (unit, error) = smaller,
         }
     }
 }
 
-/// The grid of a node: fine enough for all differences that count, and exact for multiples of a unit.
+/// The grid of a node: fine enough for all differences that count, and exact for multiples of the
+/// common unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FineGrid {
-    /// Size of a unit.
+    /// Size of a grid step.
     pub unit: f64,
     grid: Grid,
-    /// Bits by which it is finer than that.
+    /// The number of bits by which steps are finer than those of `grid`.
     finer: u32,
 }
 
 impl FineGrid {
-    /// For values from 0 to `largest` whose sum stays below `total`, and which are multiples of a unit if one is given.
+    /// The grid for values from 0 to `largest` whose sum stays below `total`. They are multiples of
+    /// the step of `multiples`, if it is given.
     pub fn new(multiples: Option<Grid>, largest: f64, total: f64) -> Self {
         let finest = Grid::new(largest, total);
-        // Values that are all 0 are no multiples of anything.
+        // Values that are all 0 have no unit.
         let multiples = multiples.filter(|_| largest > 0.0);
         let (grid, finer) = multiples.and_then(|grid| Some((grid, grid.bits_to(finest)?))).unwrap_or((finest, 0));
         Self { unit: grid.unit / (1u64 << finer) as f64, grid, finer }
     }
 
-    /// The value in units, rounded to the nearest; a multiple stays one.
+    /// The value in grid steps, rounded to the nearest. A multiple of the unit stays one.
     #[inline(always)]
     pub fn put(self, value: f64) -> i64 {
         self.grid.put(value) << self.finer
@@ -71,14 +82,16 @@ impl FineGrid {
 }
 
 enum Measured {
-    /// All are multiples of this; so many are different.
+    /// All distances are multiples of this unit; `distinct` of them are different.
     Multiples { unit: f64, distinct: usize },
-    /// One of them leaves a rest, and it is a part of the unit that both are multiples of: its size, and by how much that may be off.
-    Part((f64, f64)),
+    /// A distance leaves a remainder. This smaller unit divides both the old unit and the
+    /// remainder; the second number bounds its error.
+    SmallerUnit((f64, f64)),
 }
 
-/// Measures distances, which are positive and ascend, by a unit that may be off by `error`; the further they are, the better they tell the unit. `None` if
-/// they can't be told apart.
+/// Divides distances, which are positive and ascend, by a unit with an error of at most `error`.
+/// Each distance that is a multiple refines the unit: the larger it is, the smaller the error.
+/// `None` if rounding hides whether a distance is a multiple.
 fn measure(distances: impl Iterator<Item = f64>, rounding: f64, mut unit: f64, mut error: f64) -> Option<Measured> {
     let (mut distinct, mut last, mut last_multiple) = (0, 0.0, 0.0);
     for distance in distances {
@@ -86,12 +99,12 @@ fn measure(distances: impl Iterator<Item = f64>, rounding: f64, mut unit: f64, m
             continue;
         }
         let multiple = (distance / unit).round();
-        let (rest, off) = ((distance - multiple * unit).abs(), 2.0 * (rounding + multiple * error));
-        if off > unit / 8.0 {
+        let (remainder, tolerance) = ((distance - multiple * unit).abs(), 2.0 * (rounding + multiple * error));
+        if tolerance > unit / 8.0 {
             return None;
         }
-        if rest > off {
-            return Some(Measured::Part(common_part((unit, error), (rest, off))));
+        if remainder > tolerance {
+            return Some(Measured::SmallerUnit(approximate_gcd((unit, error), (remainder, tolerance))));
         }
         if multiple == last_multiple {
             return None;
@@ -102,8 +115,9 @@ fn measure(distances: impl Iterator<Item = f64>, rounding: f64, mut unit: f64, m
     Some(Measured::Multiples { unit, distinct })
 }
 
-/// What both are multiples of, and by how much it may be off. Each is given with that, too.
-fn common_part(mut a: (f64, f64), mut b: (f64, f64)) -> (f64, f64) {
+/// The greatest number that both are multiples of, up to their errors. Numbers come as pairs with a
+/// bound on their error.
+fn approximate_gcd(mut a: (f64, f64), mut b: (f64, f64)) -> (f64, f64) {
     while b.0 > b.1 {
         let times = (a.0 / b.0).round();
         (a, b) = (b, ((a.0 - times * b.0).abs(), a.1 + times * b.1));
@@ -143,13 +157,13 @@ mod tests {
             let grid = common_unit(&targets.iter().copied()).unwrap();
             let first = multiples.first().unwrap();
             let numbers: Vec<i64> = targets.iter().map(|target| grid.put(target - targets[0])).collect();
-            // Multiples of one another: the same, but for what they all have in common.
-            let common = multiples.iter().map(|k| k - first).fold(0, num_gcd);
+            // The numbers found are the multiples divided by what all of them have in common.
+            let common = multiples.iter().map(|k| k - first).fold(0, gcd);
             let expected: Vec<i64> = multiples.iter().map(|k| (k - first) / common).collect();
             prop_assert_eq!(numbers, expected);
         }
 
-        /// An offset that rounds each of them by itself.
+        /// The offset rounds each target by itself.
         #[test]
         fn offsets_leave_the_unit(multiples in prop::collection::btree_set(0..1_000i64, 9..60), seed in any::<u64>()) {
             let offset = Dice::new(seed).below(10_000_000) as f64;
@@ -167,12 +181,13 @@ mod tests {
             for target in &mut targets {
                 *target += offset;
             }
-            // Those of an offset are multiples of what they are rounded to, and no others.
+            // With an offset, targets are multiples of its rounding step, which is too small to
+            // count as a unit.
             prop_assert_eq!(unit_of(targets), None);
         }
     }
 
-    fn num_gcd(a: i64, b: i64) -> i64 {
-        if b == 0 { a } else { num_gcd(b, a % b) }
+    fn gcd(a: i64, b: i64) -> i64 {
+        if b == 0 { a } else { gcd(b, a % b) }
     }
 }

@@ -1,9 +1,10 @@
-//! The cuts of one feature's range that are allowed.
+//! The allowed cuts of one feature's rows in a node.
 
 use crate::split::{Cut, partition_point};
 
+/// A cut sends the first `n_left` rows in the order of the feature to the left.
 pub(crate) struct Cuts<F> {
-    /// Whether the values at these two places of the range are the same.
+    /// Whether the values at two places of the order are the same.
     pub same: F,
     /// Least and greatest number of rows on the left.
     pub first: usize,
@@ -14,7 +15,8 @@ pub(crate) struct Cuts<F> {
 }
 
 impl<F: Fn(usize, usize) -> bool> Cuts<F> {
-    /// True if `n_left` rows may go left: enough on both sides, and no value on both.
+    /// True if a cut may send `n_left` rows left: it leaves enough rows on both sides and parts no
+    /// equal values. The caller checks `min_weight`.
     #[inline]
     pub fn allow(&self, n_left: usize) -> bool {
         self.first <= n_left && n_left <= self.last && !(self.same)(n_left - 1, n_left)

@@ -1,17 +1,21 @@
 //! Sums that don't depend on their order.
 //!
-//! Each node puts its targets on a grid of its own, fine enough to keep 51 bits of the largest value (fewer above
-//! 2,048 rows) and coarse enough for sums of all its rows to fit in 63 bits. Integer sums are then exact: they are the
-//! same for every order, thread and vector width, and two features that cut the same rows get the very same gain. Because
-//! the grid belongs to the node, an outlier coarsens only the nodes that still hold it.
+//! Each node puts its targets on a grid of its own. The grid is fine enough to keep 51 bits of the
+//! largest value (fewer above 2,048 rows), and coarse enough for the sum of all rows to fit in 63
+//! bits. Integer sums are exact: they are the same for every order, thread count and vector width,
+//! and two features that cut the same rows get bit-equal gains. Because the grid belongs to the
+//! node, an outlier coarsens only the nodes that contain it. Cost: one multiplication and one
+//! addition per row.
 
-/// 1.5 · 2^52: adding it to a float of up to 2^51 rounds that to an integer and leaves it in the low bits.
+/// 1.5 · 2^52. Adding it to a float of up to 2^51 rounds the float to an integer, which is then in
+/// the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// A grid for values from `-largest` to `largest` whose sums of absolute values stay below `total`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
-    /// Size of a unit: a power of two, so that scaling is exact, or what all values are multiples of.
+    /// Size of a unit: a power of two, so that scaling is exact, or the unit that all values are
+    /// multiples of.
     pub unit: f64,
     per_unit: f64,
 }
@@ -26,12 +30,12 @@ impl Grid {
         Self { unit: exp2(exponent), per_unit: exp2(-exponent) }
     }
 
-    /// For values that are multiples of this unit, nearly.
+    /// The grid for values that are multiples of this unit, up to rounding.
     pub fn of_multiples(unit: f64) -> Self {
         Self { unit, per_unit: 1.0 / unit }
     }
 
-    /// How many times finer than this one the other grid is, as a power of two; `None` if it is coarser.
+    /// By how many bits the other grid is finer than this one; `None` if it is coarser.
     pub fn bits_to(self, finer: Self) -> Option<u32> {
         u32::try_from(exponent(self.unit) - exponent(finer.unit)).ok()
     }
@@ -48,8 +52,9 @@ impl Grid {
     }
 }
 
-/// The nearest float. The same as `as f64`, in steps that plain x86-64 has vectors for: both halves are put
-/// into the low bits of floats of a known exponent, 2^52 for the low one and 2^84 for the high one.
+/// The nearest float, like `as f64`, but with operations that plain x86-64 has vectors for: each
+/// half of the integer becomes the low bits of a float with a known exponent, 2^52 for the low half
+/// and 2^84 for the high one.
 #[inline(always)]
 pub(super) fn to_f64(x: i64) -> f64 {
     let low = f64::from_bits(x as u64 & 0xFFFF_FFFF | 0x4330_0000_0000_0000);
@@ -62,7 +67,7 @@ fn exp2(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// Exponent of a positive number; below that of all normal numbers for the others.
+/// Exponent of a positive normal number; less than all of these for 0 and subnormal numbers.
 fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52 & 0x7FF) as i32 - 1023
 }

@@ -1,11 +1,12 @@
 //! Criteria: what a split is worth. A criterion knows targets and weights, never features.
 //!
-//! For each node it describes the targets once (`describe`). For each feature it walks the rows in the
-//! feature's order (`sweep`) and offers the cuts that could win. [`Cuts`] tells it which neighbours in
-//! that order have the same value, so that no cut may part them.
+//! For each node it describes the targets once (`describe`). For each feature it walks the rows in
+//! the feature's order (`sweep`) and offers the cuts that could win. [`Cuts`] tells it which
+//! neighbours in that order have the same value, so that no cut may part them.
 //!
-//! [`Criterion`] is the core that every criterion implements in full. What only some criteria can do is
-//! an associated type with a trait of its own, and an implementation that does nothing for the others:
+//! [`Criterion`] is the core that every criterion implements in full. What only some criteria can
+//! do is an associated type with a trait of its own, and an implementation that does nothing for
+//! the others:
 //!
 //! | associated type | trait | for criteria without it |
 //! |---|---|---|
@@ -37,8 +38,8 @@ pub(crate) use self::sample::{Location, Sample, ScalarTargets, Weighted};
 pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary};
 use crate::split::Contest;
 
-/// A loss that a tree can minimise greedily. It is chosen once per fit, so that every kernel is compiled
-/// for its criterion.
+/// A loss that a tree can minimise greedily. It is chosen once per fit, so that every kernel is
+/// compiled for its criterion.
 pub(crate) trait Criterion: Sync + Sized {
     /// What a column carries for each row.
     type Item: Copy + Default + Send + Sync;
@@ -56,9 +57,9 @@ pub(crate) trait Criterion: Sync + Sized {
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
 
-    /// Describes the targets of a node; they ascend if the criterion ranks them. Reported statistics may
-    /// depend on the order of the items by rounding; sums that decide between splits must not depend
-    /// on it at all.
+    /// Describes the targets of a node; they ascend if the criterion ranks them. Reported
+    /// statistics may depend on the order of the items by rounding; sums that decide between splits
+    /// must not depend on it at all.
     fn describe(&self, items: &[Self::Item]) -> Self::NodeStats;
 
     /// Makes the table of a node. Targets ascend if the criterion ranks them.
@@ -67,7 +68,8 @@ pub(crate) trait Criterion: Sync + Sized {
     /// True if all targets are equal, or no cut is allowed whatever the features: nothing to gain.
     fn is_pure(&self, node: &Self::NodeStats) -> bool;
 
-    /// True if no cut of a node with these targets is allowed, although there may be something to gain.
+    /// True if no cut of a node with these targets is allowed, although there may be something to
+    /// gain.
     fn forbids_every_cut(&self, node: &Self::NodeStats) -> bool;
 
     fn rows(&self, node: &Self::NodeStats) -> usize;
@@ -83,8 +85,8 @@ pub(crate) trait Criterion: Sync + Sized {
     /// Appends the `n_values` numbers that this node predicts.
     fn write_value(&self, node: &Self::NodeStats, values: &mut Vec<f64>);
 
-    /// What this row adds to the node's sums. `rank` is its rank among the node's targets, for criteria
-    /// that rank them.
+    /// What this row adds to the node's sums. `rank` is its rank among the node's targets, for
+    /// criteria that rank them.
     fn contribution(
         &self,
         node: &Self::NodeStats,
@@ -92,8 +94,8 @@ pub(crate) trait Criterion: Sync + Sized {
         rank: impl FnOnce() -> usize,
     ) -> Self::Contribution;
 
-    /// Offers the cuts of the rows, in the order of `contributions`, that could win the contest. Gains are
-    /// in units of the node.
+    /// Offers the cuts of the rows, in the order of `contributions`, that could win the contest.
+    /// Gains are in units of the node.
     fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &Self::NodeStats,

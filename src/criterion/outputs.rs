@@ -1,7 +1,8 @@
-//! Several outputs at once: the loss is the mean of the losses of all.
+//! Several outputs at once: the loss is the mean of the losses of all outputs.
 //!
-//! Each output has a criterion of its own, which tells the gains of all cuts; the sums of these decide. Nothing can be skipped, for
-//! what one output thinks little of, another may want. Cost: a whole sweep for each output.
+//! Each output has a criterion of its own, which computes the gain of every cut. The sums of these
+//! gains decide. No cut can be skipped by a bound, because a cut that gains little for one output
+//! may gain much for another. Cost: one whole sweep per output.
 
 use super::{
     ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, ScalarTargets, TargetRanking, Unranked,
@@ -9,7 +10,7 @@ use super::{
 use crate::contribution::{Carried, TagCell};
 use crate::split::{Contest, Cut};
 
-/// One output: its criterion, and the target of each row of X.
+/// An output: its criterion, and the target of each row of X.
 pub(crate) struct Output<C: Criterion> {
     pub criterion: C,
     pub items: Vec<C::Item>,
@@ -23,7 +24,8 @@ pub(crate) struct OutputsNode<N> {
     outputs: Vec<N>,
 }
 
-/// Of each output: its table, and the global ranks of its targets in ascending order if it ranks them.
+/// By output: its table, and the global ranks of the node's targets in ascending order if the
+/// criterion ranks them.
 pub(crate) struct OutputTables<T> {
     outputs: Vec<(T, Vec<usize>)>,
 }
@@ -37,7 +39,7 @@ impl<T> Default for OutputTables<T> {
 /// Buffers of a sweep.
 pub(crate) struct OutputsScratch<S> {
     rows: Vec<u32>,
-    /// By number of rows on the left: the gain, and how many outputs allow the cut.
+    /// By number of rows on the left: the sum of the gains, and how many outputs allow the cut.
     gains: Vec<(f64, usize)>,
     sweep: S,
 }
@@ -48,7 +50,7 @@ impl<S: Default> Default for OutputsScratch<S> {
     }
 }
 
-/// A contest in which every cut counts: adds up the gains of all outputs.
+/// A contest without a bar, which adds up the gains of all outputs.
 struct GainSums<'a, F> {
     gains: &'a mut [(f64, usize)],
     loss_decrease: F,
@@ -89,7 +91,7 @@ impl<C: Criterion> Output<C> {
 }
 
 impl<C: Criterion> Outputs<C> {
-    /// A sum over the outputs, averaged.
+    /// The mean of a quantity over the outputs.
     fn mean(&self, node: &OutputsNode<C::NodeStats>, of: impl Fn(&C, &C::NodeStats) -> f64) -> f64 {
         let sum: f64 = self.0.iter().zip(&node.outputs).map(|(output, node)| of(&output.criterion, node)).sum();
         sum / self.0.len() as f64
@@ -174,7 +176,7 @@ impl<C: Criterion> Criterion for Outputs<C> {
         let mut n_swept = 0;
         for ((output, node), (table, global_ranks)) in self.0.iter().zip(&node.outputs).zip(&table.outputs) {
             let Output { criterion, items } = output;
-            // It has nothing to gain and allows every cut.
+            // A pure output gains nothing from any cut and allows all of them.
             if criterion.is_pure(node) {
                 continue;
             }
@@ -204,7 +206,7 @@ impl<C: Criterion> Criterion for Outputs<C> {
         self.mean(node, |criterion, node| criterion.loss_decrease(node, criterion.noise(node)))
     }
 
-    /// Gains are of the loss itself.
+    /// Gains are already in units of the loss.
     fn loss_decrease(&self, _: &Self::NodeStats, gain: f64) -> f64 {
         gain
     }

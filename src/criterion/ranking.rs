@@ -2,15 +2,16 @@
 
 /// How a criterion numbers its rows by their targets.
 pub(crate) trait TargetRanking<I> {
-    /// Whether what counts of a row is its rank among the node's targets. The engine then keeps a
-    /// column of rows in the order of their targets, and hands targets over in ascending order.
+    /// Whether the criterion depends on the rank of each row among the node's targets. The engine
+    /// then keeps a column of rows in the order of their targets, and passes targets in ascending
+    /// order.
     const RANKED: bool;
 
     /// The row's rank among all targets of the fit. It never changes, unlike the rank in the node.
     fn global_rank(item: I) -> usize;
 }
 
-/// Sums are all that counts: every row has the rank 0, and no ranks are kept.
+/// For criteria that need only sums: every row has the rank 0, and no ranks are kept.
 pub(crate) struct Unranked;
 
 impl<I> TargetRanking<I> for Unranked {
@@ -21,7 +22,7 @@ impl<I> TargetRanking<I> for Unranked {
     }
 }
 
-/// Items are global ranks.
+/// For criteria whose items are global ranks.
 pub(crate) struct Ranked;
 
 impl TargetRanking<u32> for Ranked {

@@ -9,7 +9,7 @@ pub(crate) struct Weighted<Y> {
     pub weight: f64,
 }
 
-/// What a column carries for a row: a target, with a weight or with the weight one.
+/// A row's item in a column: a target, with a weight or with the weight one.
 pub(crate) trait Sample<Y>: Copy + Default + Send + Sync {
     const WEIGHTED: bool;
     fn y(self) -> Y;
@@ -40,10 +40,11 @@ impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
     }
 }
 
-/// Targets that are one number per row. Categories are ordered by it, and monotonic constraints
-/// compare what leaves predict of it.
+/// Targets that are one number per row. Categories are ordered by their mean targets, and monotonic
+/// constraints compare the predictions of leaves.
 pub(crate) trait ScalarTargets<I>: Sync {
-    /// The number behind a target, and its weight; of two classes, whether it is the second.
+    /// The target as a number, and its weight. For two classes, the number is 1 for the second
+    /// class.
     fn sample(&self, item: I) -> (f64, f64);
 
     /// What a leaf predicts.

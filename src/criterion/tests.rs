@@ -1,4 +1,5 @@
-//! Every criterion against its naive twin: all allowed cuts of a range, each with its loss from the definition.
+//! Every criterion against its naive twin, which computes the loss of all allowed cuts from the
+//! definition.
 
 mod range;
 
@@ -16,7 +17,7 @@ use crate::naive::draw::{Values, Weights, draw_classes, draw_counts};
 use crate::params::Impurity;
 use crate::split::{Cut, Found};
 
-/// Rounding of a gain that is not small beside its node's loss.
+/// Tolerance for a gain that is not small beside its node's loss.
 const RELATIVE: f64 = 1e-9;
 
 fn check<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestCaseResult {
@@ -37,7 +38,7 @@ fn check<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestC
     check_bounds(criterion, &node, range, found)
 }
 
-/// No feature gains more than its bound says; missing values are left aside.
+/// No feature gains more than its bound, which does not cover missing values.
 fn check_bounds<C: Twin>(criterion: &C, node: &C::NodeStats, range: &Range, found: Found) -> TestCaseResult {
     if !range.has_missing() && 2 * range.rules.min_rows_leaf <= range.rows.len() {
         for bound in range.bounds(criterion, node) {
@@ -53,7 +54,7 @@ fn check_summary<C: Twin>(criterion: &C, node: &C::NodeStats, definition: Defini
     prop_assert_eq!(criterion.rows(node), rows.len());
     let found = criterion.weight(node);
     prop_assert!((found - weight).abs() <= weight * 1e-12, "weight {found} for {weight}");
-    // The reported mean is a number of 53 bits: deviations from it are off by its rounding.
+    // The reported mean has 53 bits, so deviations from it are off by its rounding.
     let rounding = (lowest(rows).abs() * f64::EPSILON).powi(2);
     let blur = definition.blur(rows) / weight + rounding;
     let found = criterion.impurity(node);
@@ -68,7 +69,7 @@ fn check_summary<C: Twin>(criterion: &C, node: &C::NodeStats, definition: Defini
     Ok(())
 }
 
-/// The cut that was found is allowed and the best one, and its gain is what the criterion says.
+/// The found cut is allowed and the best one, and the criterion reports its true gain.
 fn check_gain<C: Twin>(
     criterion: &C,
     node: &C::NodeStats,
@@ -88,7 +89,8 @@ fn check_gain<C: Twin>(
     Ok(())
 }
 
-/// No earlier cut has the same rows on its sides, but for their order: such gains are equal, and ties go to the first.
+/// No earlier cut has the same rows on its two sides: the gains of both cuts would be equal, and
+/// ties go to the first.
 fn check_twins(range: &Range, offers: &[Offer], chosen: Cut) -> TestCaseResult {
     let sorted_sides = |cut: Cut| {
         let mut sides = range.sides(cut);
@@ -107,7 +109,7 @@ fn check_twins(range: &Range, offers: &[Offer], chosen: Cut) -> TestCaseResult {
     Ok(())
 }
 
-/// What other features have found changes nothing unless it is better.
+/// Gains of other features change nothing unless they are larger.
 fn check_rivals<C: Twin>(criterion: &C, node: &C::NodeStats, range: &Range, found: Found) -> TestCaseResult {
     for share in [0.3, 0.999, 1.0 - 1e-12, 1.0] {
         let again = range.find(criterion, node, found.top * share);
@@ -116,7 +118,8 @@ fn check_rivals<C: Twin>(criterion: &C, node: &C::NodeStats, range: &Range, foun
     Ok(())
 }
 
-/// For integers the gains are fractions, so ties are certain: the first of the best cuts is the one.
+/// For integers the gains are exact fractions, so that ties are certain: the first of the best cuts
+/// wins.
 fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) -> TestCaseResult {
     let n_classes = 1 + range.rows.iter().map(|row| row.0.max(0.0) as usize).max().unwrap_or(0);
     let parts = |rows: &[(i128, i128)]| match definition {
@@ -141,7 +144,8 @@ fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) 
         prop_assert!(found.is_none());
         return Ok(());
     };
-    // Gains within 1e-11 of each other are ties by definition; leave those out that are not ties in fact.
+    // Gains within 1e-11 of each other are ties by definition; cases where such gains differ are
+    // skipped.
     prop_assume!(gains.iter().all(|entry| entry.1 == best || entry.1.to_f64() < best.to_f64() * (1.0 - 1e-10)));
     let first = gains.iter().find(|entry| entry.1 == best).map(|entry| entry.0);
     prop_assert_eq!(found.map(|found| found.cut), first);
@@ -248,7 +252,7 @@ proptest! {
                 let expected = definition.loss(&rows[..=i]);
                 let power = if definition == Definition::Poisson { 1 } else { 2 };
                 let rounding = 1e-13 * total_weight(&rows[..=i]) * definition::range(&rows).powi(power);
-                let same = loss == expected; // Infinite.
+                let same = loss == expected; // For infinite losses.
                 prop_assert!(same || (loss - expected).abs() <= rounding, "{loss} for {expected}");
             }
         }

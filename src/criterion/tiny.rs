@@ -5,8 +5,8 @@ use crate::columns::local::{MAX_TINY_ROWS, TinyOrder};
 
 /// Decides the splits of tiny nodes, for unweighted numbers.
 ///
-/// A kernel computes approximate gains and uses them where one cut is clearly the best. It decides the
-/// few close calls as larger nodes do, by integers that don't depend on any order.
+/// A kernel computes approximate gains and uses them where one cut is clearly the best. It decides
+/// the few close calls as larger nodes do, by integers that don't depend on any order.
 pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// The kernel for a fit with this least number of rows on either side of a split; `None` if the
     /// criterion has none for its settings.
@@ -15,7 +15,8 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// The target of a row.
     fn target(&self, criterion: &C, item: C::Item) -> f64;
 
-    /// Takes in the targets of the largest node, by row; ascending if the criterion ranks its targets.
+    /// Takes in the targets of the largest node, by row; ascending if the criterion ranks its
+    /// targets.
     fn take_in(&mut self, targets: &[f64]);
 
     /// Summary of a node with two targets.
@@ -24,8 +25,8 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// Summary of a node of at most `N` rows, which is searched next.
     fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_TINY_ROWS]) -> TinySummary;
 
-    /// The feature and the number of rows on the left of the best cut of the node that was described
-    /// last.
+    /// The feature and the number of rows on the left of the best cut of the node that was
+    /// described last.
     fn search<const N: usize, F: Fn(usize, usize) -> bool>(&mut self, node: &TinyNode<'_, F>)
     -> Option<(usize, usize)>;
 
@@ -61,8 +62,8 @@ pub(crate) struct TinyNode<'a, F> {
 }
 
 impl<F: Fn(usize, usize) -> bool> TinyNode<'_, F> {
-    /// The first of some cuts that parts different values, if all of them part the node's rows alike:
-    /// then their gains are equal.
+    /// The first of some cuts that parts different values, if all of them part the node's rows
+    /// alike: then their gains are equal.
     ///
     /// For each feature, `cuts` has a bit per cut, the lowest for a single row on the left.
     #[inline(always)]

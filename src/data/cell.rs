@@ -13,17 +13,18 @@ pub trait Cell:
     /// Whether the value is missing: NaN.
     #[inline]
     #[must_use]
-    #[allow(clippy::eq_op)] // NaN alone is not itself.
+    #[allow(clippy::eq_op)] // Only NaN differs from itself.
     fn is_missing(self) -> bool {
         self != self
     }
-    /// The key's high word: unsigned integers in the order of the values, −0.0 equal to 0.0, every NaN last.
+    /// The high word of the sort key: unsigned integers in the order of the values, with −0.0 equal
+    /// to 0.0 and every NaN last.
     #[doc(hidden)]
     fn high_key(self) -> u32;
-    /// What the high word leaves open, or `None` if it decides alone.
+    /// The low word of the sort key; `None` if the high word is the whole key.
     #[doc(hidden)]
     fn low_key(self) -> Option<u32>;
-    /// X, with the type of its cells told at run time.
+    /// X, with the type of its cells as a run-time tag.
     #[doc(hidden)]
     fn any(x: Source<'_, Self>) -> AnySource<'_>
     where
@@ -36,8 +37,8 @@ mod private {
     impl Sealed for f64 {}
 }
 
-/// Implements the order-preserving key. Floats order like integers once negative ones have all their bits
-/// flipped and the others only their sign. Adding 0.0 turns −0.0 into 0.0.
+/// The order-preserving key. Floats order like unsigned integers once all bits of the negative ones
+/// and the sign bit of the others are flipped. Adding 0.0 turns −0.0 into 0.0.
 macro_rules! order_key {
     ($value:expr, $float:ty, $bits:ty) => {{
         let bits = ($value + 0.0).to_bits();

@@ -1,14 +1,14 @@
-//! A dense view of X with any strides.
+//! A dense view of X with any strides. It borrows the cells and copies nothing.
 
 use std::ops::Range;
 
 use super::{Cell, MAX_ROWS, Values};
 use crate::error::{Error, Result};
 
-/// Bytes that come from memory at a time.
+/// Size of a cache line in bytes.
 const CACHE_LINE: usize = 64;
 
-/// A borrowed matrix of rows and columns with any strides, also negative ones.
+/// A borrowed matrix with any strides, including negative ones.
 ///
 /// ```
 /// use splitwood::Matrix;
@@ -20,6 +20,7 @@ const CACHE_LINE: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, X> {
     cells: &'a [X],
+    /// Index of cell (0, 0).
     first: usize,
     row_stride: isize,
     column_stride: isize,
@@ -34,10 +35,8 @@ impl<'a, X: Cell> Matrix<'a, X> {
     /// If `cells` does not hold `n_rows * n_columns` cells, or there are no rows or columns.
     pub fn from_rows(cells: &'a [X], n_rows: usize, n_columns: usize) -> Result<Self> {
         if n_rows.checked_mul(n_columns) != Some(cells.len()) {
-            return Err(Error::argument(
-                "X",
-                format!("{n_rows} rows of {n_columns} columns need as many cells, got {}", cells.len()),
-            ));
+            let problem = format!("must have {n_rows} rows of {n_columns} cells, got {} cells", cells.len());
+            return Err(Error::argument("X", problem));
         }
         Self::with_strides(cells, 0, n_rows, n_columns, n_columns as isize, 1)
     }
@@ -45,7 +44,8 @@ impl<'a, X: Cell> Matrix<'a, X> {
     /// A matrix whose cell (i, j) is `cells[first + i * row_stride + j * column_stride]`.
     ///
     /// # Errors
-    /// If a cell lies outside `cells`, or there are no rows or columns, or more rows than fit in 31 bits.
+    /// If a cell lies outside `cells`, or there are no rows or columns, or more rows than fit in 31
+    /// bits.
     pub fn with_strides(
         cells: &'a [X],
         first: usize,
@@ -59,7 +59,7 @@ impl<'a, X: Cell> Matrix<'a, X> {
             return Err(Error::argument("X", problem));
         }
         if n_rows > MAX_ROWS || n_columns > MAX_ROWS {
-            return Err(Error::argument("X", format!("more than {MAX_ROWS} rows or columns")));
+            return Err(Error::argument("X", format!("has more than {MAX_ROWS} rows or columns")));
         }
         let reach = |count: usize, stride: isize| (count as i128 - 1) * stride as i128;
         let (down, across) = (reach(n_rows, row_stride), reach(n_columns, column_stride));
@@ -83,12 +83,12 @@ impl<'a, X: Cell> Matrix<'a, X> {
         self.n_columns
     }
 
-    /// Whether the cells of a row are next to each other.
+    /// Whether the cells of each row are adjacent in memory.
     pub(crate) fn has_adjacent_columns(&self) -> bool {
         self.column_stride == 1
     }
 
-    /// An address in each cache line of these rows; none unless all their cells are next to each other.
+    /// An address in each cache line of these rows; none unless all their cells are adjacent.
     #[inline(always)]
     pub(crate) fn cache_lines(&self, rows: Range<usize>) -> impl Iterator<Item = *const X> {
         let together = self.column_stride == 1 && self.row_stride == self.n_columns as isize;
@@ -97,7 +97,7 @@ impl<'a, X: Cell> Matrix<'a, X> {
         cells.step_by(CACHE_LINE / size_of::<X>()).map(move |cell| first.wrapping_add(cell))
     }
 
-    /// A row, for many cells of it.
+    /// A row, to read many of its cells.
     ///
     /// # Panics
     /// If there is no such row.
@@ -111,7 +111,7 @@ impl<'a, X: Cell> Matrix<'a, X> {
     /// The cell in this row and column.
     ///
     /// # Panics
-    /// If the resulting place lies outside the cells.
+    /// If the cell's index is not within the cells.
     #[inline]
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> X {
@@ -120,7 +120,8 @@ impl<'a, X: Cell> Matrix<'a, X> {
     }
 }
 
-/// A row of a matrix. Made by `Matrix::row` alone, so that `start` and all its cells are among `cells`.
+/// A row of a matrix. Only `Matrix::row` makes it. Invariant: the indices of all its cells are
+/// within `cells`.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a, X> {
     cells: &'a [X],
@@ -130,15 +131,17 @@ pub(crate) struct Row<'a, X> {
 }
 
 impl<X: Cell> Row<'_, X> {
-    /// The cell in this column, unchecked; `ADJACENT` if the matrix has adjacent columns.
+    /// The cell in this column, unchecked. `ADJACENT`: the columns of the matrix are adjacent.
     ///
     /// # Safety
-    /// `column` must be below the number of columns, and `ADJACENT` must not be claimed wrongly.
+    /// `column` must be below the number of columns, and `ADJACENT` must be true only for adjacent
+    /// columns.
     #[inline(always)]
     pub(crate) unsafe fn get_unchecked<const ADJACENT: bool>(&self, column: usize) -> X {
         debug_assert!(column < self.n_columns && (!ADJACENT || self.column_stride == 1));
         let across = if ADJACENT { column as isize } else { column as isize * self.column_stride };
-        // SAFETY: `Matrix::with_strides` has proven that every cell of every row is among the cells.
+        // SAFETY: `Matrix::with_strides` has checked that every cell of every row is within
+        // `cells`.
         unsafe { *self.cells.get_unchecked(self.start.wrapping_add_signed(across)) }
     }
 }

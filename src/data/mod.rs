@@ -1,5 +1,6 @@
-//! Views of X, targets and weights. Shapes and domains are checked here, once; the rest of the core relies on
-//! it.
+//! Views of X, targets and weights. Shapes and domains are checked here, once per fit or
+//! prediction; the rest of the core relies on it. Cost: one pass over targets and weights, and over
+//! the indices of sparse X. The cells of X are not read.
 
 mod cell;
 mod matrix;
@@ -16,17 +17,18 @@ pub use self::target::Target;
 pub(crate) use self::target::check_counts;
 use crate::error::{Error, Result};
 
-/// Rows are numbered by `u32`, and sums over classes square their number within `u64`.
+/// Rows are numbered by `u32`, and the squares of their number must fit in `u64`.
 pub(crate) const MAX_ROWS: usize = (1 << 31) - 1;
 
-/// Cells, whatever they are stored as.
+/// The cells of X as `f64`, for any storage. For code where a virtual call per cell does not
+/// matter.
 pub(crate) trait Values: Sync {
     fn n_rows(&self) -> usize;
     fn n_columns(&self) -> usize;
     fn value(&self, row: usize, column: usize) -> f64;
 }
 
-/// X of one fit or prediction.
+/// X of one fit or prediction, dense or sparse.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub enum Source<'a, X> {
@@ -34,7 +36,8 @@ pub enum Source<'a, X> {
     Sparse(&'a SparseColumns<'a, X>),
 }
 
-/// X with cells of either type. Who goes on with it is compiled once, with this crate, and not again by each who calls it.
+/// X with cells of either type. Code behind this type is compiled once, with this crate, and not
+/// again in each crate that calls a generic function.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub enum AnySource<'a> {
@@ -58,14 +61,14 @@ fn check_finite(name: &'static str, values: &[f64]) -> Result<()> {
     }
 }
 
-/// A power of two near the largest of some numbers. Dividing by it is exact, and brings them to ordinary size, far from
-/// where squares overflow or subnormal numbers lose their bits.
+/// A power of two near the largest of some numbers. Division by it is exact and brings the numbers
+/// to ordinary size, far from where squares overflow or subnormal numbers lose bits.
 pub(crate) fn power_of_two(numbers: &[f64]) -> f64 {
     let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
     if largest == 0.0 {
         return 1.0;
     }
-    // The exponent alone; the least one of normal numbers for subnormal ones.
+    // The exponent alone. For subnormal numbers, the least exponent of normal ones.
     f64::from_bits((largest.to_bits() >> 52).max(1) << 52)
 }
 

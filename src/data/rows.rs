@@ -1,16 +1,17 @@
-//! The rows that take part in a fit, and their weights.
+//! The rows that take part in a fit, and their weights. Rows of weight 0 don't take part.
 
 use super::{check_finite, power_of_two};
 use crate::error::{Error, Result};
 
-/// The rows that take part in a fit and their total weight. Rows of weight zero don't.
+/// The rows that take part in a fit and their total weight.
 pub(crate) struct Rows {
     /// Ascending ids; `None` means all rows.
     kept: Option<Vec<u32>>,
     len: usize,
     /// In `weight_unit`s.
     pub total_weight: f64,
-    /// A power of two near the heaviest weight: the fit sees weights of ordinary size, whatever the user's are.
+    /// A power of two near the heaviest weight. The fit divides weights by it, so that they are of
+    /// ordinary size whatever the user's are.
     pub weight_unit: f64,
 }
 
@@ -37,7 +38,8 @@ impl Rows {
             return Err(Error::argument("sample_weight", "the sum overflows; rescale the weights"));
         }
         let weight_unit = power_of_two(weights);
-        // Beside the heaviest row, one that is lighter than this is nothing: shares of it would be 0 of 0.
+        // A row that is lighter than this relative to the heaviest is left out: its weight would
+        // underflow to 0.
         let takes_part = |&row: &u32| weights[row as usize] / weight_unit >= f64::MIN_POSITIVE;
         let kept: Vec<u32> = (0..n_rows as u32).filter(takes_part).collect();
         let len = kept.len();
@@ -49,7 +51,7 @@ impl Rows {
         self.len
     }
 
-    /// Of one item for each row of X, those of the rows that take part.
+    /// The items of the rows that take part, from one item per row of X.
     pub fn pick<T: Copy>(&self, items: Vec<T>) -> Vec<T> {
         match &self.kept {
             Some(kept) => kept.iter().map(|&row| items[row as usize]).collect(),
@@ -57,14 +59,14 @@ impl Rows {
         }
     }
 
-    /// Of all rows of X, which take part.
+    /// By row of X: whether it takes part.
     pub fn mask(&self, n_rows: usize) -> Vec<bool> {
         let mut mask = vec![self.kept.is_none(); n_rows];
         self.kept.iter().flatten().for_each(|&row| mask[row as usize] = true);
         mask
     }
 
-    /// Id of the row at this place among those that take part.
+    /// Row id of the `place`-th row that takes part.
     #[inline]
     pub fn id(&self, place: usize) -> u32 {
         match &self.kept {

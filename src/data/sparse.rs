@@ -1,10 +1,10 @@
-//! Sparse X: of each column the entries that are not 0, as scipy's CSC keeps them.
+//! Sparse X: the stored entries of each column, as in scipy's CSC format.
 
 use super::{Cell, MAX_ROWS, Rows, Values};
 use crate::error::{Error, Result};
 use crate::threads::Team;
 
-/// A borrowed matrix of columns of which only entries are stored; all other cells are 0.
+/// A borrowed matrix in which only some entries of each column are stored; all other cells are 0.
 ///
 /// ```
 /// use splitwood::{Loss, Params, SparseColumns, Target, fit_sparse};
@@ -25,7 +25,8 @@ pub struct SparseColumns<'a, X> {
 }
 
 impl<'a, X: Cell> SparseColumns<'a, X> {
-    /// The entries of column `i` are at `starts[i]..starts[i + 1]` of `rows` and `cells`, in ascending order of their rows.
+    /// Column `i` has the entries `starts[i]..starts[i + 1]` of `rows` and `cells`, in ascending
+    /// order of rows.
     ///
     /// # Errors
     /// If there are no rows or columns, or the arrays don't fit together.
@@ -65,8 +66,8 @@ impl<'a, X: Cell> SparseColumns<'a, X> {
         (&self.rows[range.clone()], &self.cells[range])
     }
 
-    /// Of each column, the rows that take part and have another value than 0, in ascending order of their values, NaN last, then
-    /// of their numbers.
+    /// By column: the rows that take part and whose cell is not 0, in ascending order of their
+    /// cells, NaN last, then of their ids.
     pub(crate) fn presort(&self, rows: &Rows, team: &Team) -> Vec<Vec<u32>> {
         let takes_part = rows.mask(self.n_rows);
         let mut columns: Vec<(usize, Vec<u32>)> = (0..self.n_columns()).map(|column| (column, Vec::new())).collect();

@@ -1,12 +1,12 @@
-//! What a tree is to predict, and which targets are valid.
+//! Targets, and which of them are valid.
 
 use super::check_finite;
 use crate::error::{Error, Result};
 
-/// Every node counts every class.
+/// Bounds the memory of a node, which has a sum per class.
 const MAX_CLASSES: usize = 1 << 20;
 
-/// What the tree is to predict, one entry a row.
+/// The targets of a fit, for each row of X.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
     /// Real values.
@@ -15,23 +15,23 @@ pub enum Target<'a> {
     Classes {
         /// Code of each row.
         codes: &'a [u32],
-        /// Number of classes, also of those that no row has.
+        /// Number of classes, including classes without rows.
         n_classes: usize,
     },
-    /// Several real values a row.
+    /// Several real values per row.
     ManyValues {
-        /// Those of the first row, then those of the second, and so on.
+        /// Row after row.
         values: &'a [f64],
-        /// Number of values a row.
+        /// Number of values per row.
         n_outputs: usize,
     },
-    /// Several class codes a row.
+    /// Several class codes per row.
     ManyClasses {
-        /// Those of the first row, then those of the second, and so on.
+        /// Row after row.
         codes: &'a [u32],
-        /// Number of codes a row.
+        /// Number of codes per row.
         n_outputs: usize,
-        /// Number of classes, of the output that has most.
+        /// The largest number of classes of an output.
         n_classes: usize,
     },
 }
@@ -51,7 +51,8 @@ impl Target<'_> {
         }
     }
 
-    /// One target for each row of X, finite, and small enough to be squared and summed.
+    /// Checks that there is one target per row of X and output, that targets are finite, and that
+    /// their squares can be summed.
     pub(crate) fn check(&self, n_rows: usize) -> Result<()> {
         let n_outputs = self.n_outputs();
         if n_outputs == 0 {
@@ -99,7 +100,8 @@ impl Target<'_> {
     }
 }
 
-/// Targets of a Poisson deviance: none negative, and not all zero where there is weight.
+/// Checks the targets of a Poisson deviance: none is negative, and a row with weight has a target
+/// above 0.
 pub(crate) fn check_counts(y: &[f64], weights: Option<&[f64]>) -> Result<()> {
     if let Some(row) = y.iter().position(|&y| y < 0.0) {
         let problem = "Some value(s) of y are negative which is not allowed for Poisson regression";

@@ -1,4 +1,4 @@
-//! Files on disk: read if they are files, written whole or not at all.
+//! Files on disk: only regular files are read, and files are replaced as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -7,23 +7,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Opens a file and tells its length. Whatever else stands there, and might never end, is refused.
+/// Opens a file and returns its length. Devices and pipes, which might never end, are refused.
 pub(super) fn open(path: &Path) -> Result<(File, u64)> {
     let failed = |error: io::Error| Error::file(path, &error);
-    // Asked before opening, for to open a pipe is to wait for its other end.
+    // Checked before opening, because opening a pipe waits for its other end.
     refuse_devices(path, &fs::metadata(path).map_err(failed)?)?;
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        // To read it is the way to the system's own words for it.
+        // Reading a folder gives the system's own error message.
         let error = io::Read::read(&mut &file, &mut [0]).err();
         return Err(failed(error.unwrap_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))));
     }
     Ok((file, metadata.len()))
 }
 
-/// Writes a file: under another name in the same folder first, then to its place in one step, so that nobody ever finds half
-/// of it there, and a failure leaves what was there. Links are followed, and who may read a file stays as it was.
+/// Writes a file under another name in the same folder, then renames it in one step. So no reader
+/// ever sees a part of it, and a failure leaves the earlier file. Symbolic links are followed, and
+/// permissions are kept.
 pub(super) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed = |error: io::Error| Error::file(path, &error);
     let before = fs::metadata(path).ok();
@@ -35,18 +36,19 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Res
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let written = write(&mut out)
         .and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error))
-        // On disk before it has its name: a power cut must not leave the name of an empty file.
+        // The data must be on disk before the rename: a power cut must not leave an empty file.
         .and_then(|file| file.sync_all())
         .and_then(|()| before.map_or(Ok(()), |before| fs::set_permissions(&draft, before.permissions())))
         .and_then(|()| fs::rename(&draft, &place));
     written.map_err(|error| {
-        // Nothing more can be done about a draft that can't be removed; the first error is the one that counts.
+        // If the draft can't be removed either, the first error is the one to report.
         let _ = fs::remove_file(&draft);
         failed(error)
     })
 }
 
-/// Devices, pipes and sockets: to read them may never end, and to write would put a file in their place.
+/// Refuses devices, pipes and sockets: reading them may never end, and writing would replace them
+/// by a file.
 fn refuse_devices(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     if metadata.is_file() || metadata.is_dir() {
         return Ok(());
@@ -54,7 +56,7 @@ fn refuse_devices(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     Err(Error::model("neither a file nor a folder").in_file(path))
 }
 
-/// A new file beside `path`, with a name that nobody else has.
+/// Creates a file beside `path`, with an unused name.
 fn create_draft(path: &Path) -> io::Result<(File, PathBuf)> {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     loop {

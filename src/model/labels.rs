@@ -1,4 +1,4 @@
-//! The labels of classes, as Python has them.
+//! The labels of classes, in the types that Python's estimators have.
 
 use std::fmt;
 use std::io::Write;
@@ -14,7 +14,7 @@ pub enum Labels {
     Integers(Vec<i64>),
     /// Finite numbers.
     Floats(Vec<f64>),
-    /// False and true, or one of them.
+    /// False, true or both.
     Bools(Vec<bool>),
     /// Names.
     Strings(Vec<String>),
@@ -63,7 +63,7 @@ impl Labels {
         self.len() == 0
     }
 
-    /// The label of the class with this code, `None` if there is none.
+    /// The label of the class with this code; `None` if there is no such class.
     #[must_use]
     pub fn get(&self, code: usize) -> Option<Label<'_>> {
         match self {
@@ -74,7 +74,7 @@ impl Labels {
         }
     }
 
-    /// Refuses labels that no fit can have.
+    /// Refuses labels that no fit can produce.
     pub(super) fn check(&self) -> Result<()> {
         match self {
             _ if self.is_empty() => Err(Error::argument("classes", "needs at least one label")),
@@ -90,7 +90,7 @@ impl Labels {
     const BOOLS: u32 = 3;
     const STRINGS: u32 = 4;
 
-    /// A list starts and ends at a multiple of 8.
+    /// Writes the list, padded to a multiple of 8 bytes.
     pub(super) fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let kind = match self {
             Self::Integers(_) => Self::INTEGERS,
@@ -106,11 +106,11 @@ impl Labels {
             Self::Bools(labels) => codec::write_all(out, labels),
             Self::Strings(labels) => codec::write_strings(out, labels),
         }?;
-        codec::write_zeros(out, self.ragged())
+        codec::write_zeros(out, self.unpadded_length())
     }
 
-    /// Bytes that need not add up to a multiple of 8.
-    fn ragged(&self) -> u64 {
+    /// The number of bytes of the part whose length need not be a multiple of 8.
+    fn unpadded_length(&self) -> u64 {
         match self {
             Self::Integers(_) | Self::Floats(_) => 0,
             Self::Bools(labels) => labels.len() as u64,
@@ -126,9 +126,9 @@ impl Labels {
             (Self::FLOATS, 0) => source.numbers(n).map(Self::Floats),
             (Self::BOOLS, 0) => source.numbers(n).map(Self::Bools),
             (Self::STRINGS, 0) => source.strings(n).map(Self::Strings),
-            _ => Err(Error::model(format!("classes: labels of an unknown kind, {kind}"))),
+            _ => Err(Error::model(format!("classes: labels of the unknown kind {kind}"))),
         }?;
-        source.zeros(labels.ragged())?;
+        source.zeros(labels.unpadded_length())?;
         Ok(labels)
     }
 }

@@ -1,28 +1,31 @@
-//! The frame of a model file: its header and its table of sections. `docs/model-format.md` draws them byte by byte.
+//! The frame of a model file: its header and its table of sections. `docs/model-format.md` draws
+//! both.
 //!
-//! A section's place follows from the lengths before it: each starts at the first multiple of 64 after the last, and the file ends
-//! with the last. So a table that is accepted can have no overlaps, no gaps and no lengths beyond the file, and a file can be
-//! read from its first byte to its last without seeking.
+//! The offset of a section follows from the lengths before it: each starts at the first multiple of
+//! 64 after the previous one, and the file ends with the last. So a table that is accepted has no
+//! overlaps, no gaps and no lengths beyond the file, and a file can be read from start to end
+//! without seeking.
 
 use crate::error::{Error, Result};
 
-/// Like PNG's: a byte above 127, line ends and an end of file, so that a transfer as text shows.
+/// Like PNG's signature: a byte above 127, line ends and an end-of-file character, which show a
+/// transfer as text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89SPW\r\n\x1a\n";
 pub(super) const MAJOR: u16 = 1;
 pub(super) const MINOR: u16 = 0;
 
 pub(super) const HEADER_LENGTH: u64 = 64;
 const ENTRY_LENGTH: u64 = 32;
-/// Where the header's checksum stands: it is of the bytes before it, and of the table.
+/// Offset of the header's checksum, which covers the bytes before it and the table.
 const CHECKSUM_AT: usize = 60;
-/// Sections start at multiples of it: a cache line, and more than any number needs.
+/// Sections start at multiples of a cache line, which is more than any number needs.
 const ALIGNMENT: u64 = 64;
 pub(super) const MAX_SECTIONS: u32 = 256;
 
-/// A reader that does not know this section must refuse the file.
+/// Flag of a section: a reader that does not know the section must refuse the file.
 const REQUIRED: u32 = 1;
 
-/// What a section holds: ASCII, filled up with zeros.
+/// The name of a section: ASCII, filled up with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name(pub [u8; 8]);
 
@@ -55,12 +58,12 @@ pub(super) struct Entry {
     pub required: bool,
 }
 
-/// Where the first section starts, if there are so many.
+/// Offset of the first section, if there are `n_sections`.
 fn first_offset(n_sections: u32) -> u64 {
     (HEADER_LENGTH + u64::from(n_sections) * ENTRY_LENGTH).next_multiple_of(ALIGNMENT)
 }
 
-/// Zeros between a section that ends here and the next.
+/// Number of zeros between a section that ends here and the next.
 pub(super) fn padding(end: u64) -> u64 {
     end.wrapping_neg() % ALIGNMENT
 }
@@ -91,7 +94,7 @@ pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-/// The header's own checksum, given what stands before it.
+/// The checksum of header and table.
 pub(super) fn checksum(header: &[u8], table: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&header[..CHECKSUM_AT]);
@@ -99,7 +102,7 @@ pub(super) fn checksum(header: &[u8], table: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     minor: u16,
@@ -112,7 +115,7 @@ impl Header {
     pub fn decode(bytes: &[u8; HEADER_LENGTH as usize], file_length: u64) -> Result<Self> {
         let mut fields = Fields(bytes);
         if fields.take() != MAGIC {
-            return Err(Error::model("this is no splitwood model: it does not start like one"));
+            return Err(Error::model("this is no splitwood model: it does not start with the signature of one"));
         }
         let (major, minor) = (u16::from_le_bytes(fields.take()), u16::from_le_bytes(fields.take()));
         if major != MAJOR {
@@ -139,7 +142,8 @@ impl Header {
         (first_offset(self.n_sections) - HEADER_LENGTH) as usize
     }
 
-    /// The table's entries, if they are where they should be and end with the file.
+    /// The table's entries. Offsets must be as computed from the lengths, and the last section must
+    /// end with the file.
     pub fn entries(&self, header: &[u8], table: &[u8], file_length: u64) -> Result<Vec<Entry>> {
         let (entries, zeros) = table.split_at(self.n_sections as usize * ENTRY_LENGTH as usize);
         if checksum(header, entries) != self.checksum || zeros.iter().any(|&byte| byte != 0) {
@@ -154,12 +158,12 @@ impl Header {
             let (offset, length) = (u64::from_le_bytes(fields.take()), u64::from_le_bytes(fields.take()));
             let (checksum, flags) = (u32::from_le_bytes(fields.take()), u32::from_le_bytes(fields.take()));
             if offset != expected || offset > file_length || length > file_length - offset {
-                return Err(Error::model(format!("section {name} is not where it should be, or leaves the file")));
+                return Err(Error::model(format!("section {name} has a wrong offset, or ends beyond the file")));
             }
             if flags & !REQUIRED != 0 || decoded.iter().any(|entry| entry.name == name) {
-                return Err(Error::model(format!("section {name} is there twice, or has unknown flags")));
+                return Err(Error::model(format!("section {name} occurs twice, or has unknown flags")));
             }
-            // Neither sum is beyond the file's length but for the padding.
+            // Neither sum is beyond the length of the file, except for the padding.
             end = offset + length;
             expected = end.saturating_add(padding(end));
             decoded.push(Entry { name, length, checksum, required: flags & REQUIRED != 0 });
@@ -170,13 +174,13 @@ impl Header {
         Ok(decoded)
     }
 
-    /// The format in which the file is written.
+    /// The version of the file's format.
     pub fn version(&self) -> String {
         format!("{MAJOR}.{}", self.minor)
     }
 }
 
-/// Fields one after another.
+/// Reads fields of fixed lengths, one after another.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -1,13 +1,15 @@
-//! The model file: a tree with what its answers mean, checksummed, and checked from end to end before it is believed.
+//! The model file: a tree and the meaning of its values, with checksums.
 //!
 //! ```text
 //!  Model ──► write ──► layout      sections, then header and table
 //!            shape, labels, codec
-//!  Model ◄── read  ◄── layout      header, table, shape, sections; each checked before the next is looked at
+//!  Model ◄── read  ◄── layout      header, table, shape, sections: each is checked before the next
 //! ```
 //!
-//! `docs/model-format.md` has the format byte by byte. Nothing that is read decides how much memory is asked for but bytes that are
-//! there, and nothing in a file is run. The file is read once; each number goes straight to its place.
+//! `docs/model-format.md` describes the format byte by byte. Files may come from untrusted sources:
+//! memory is allocated only for bytes that are in the file, and nothing in a file is executed. A
+//! file is read once, and each number goes straight to its place, so that loading needs the memory
+//! of the model alone.
 
 mod codec;
 mod file;
@@ -26,17 +28,17 @@ use self::read::Stored;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 
-/// What the numbers in a tree's leaves mean.
+/// The meaning of the numbers in a tree's leaves.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Task {
-    /// They are the answer.
+    /// They are the predictions.
     Regression,
-    /// They are shares of classes, whose labels these are; a list for each output.
+    /// They are the shares of the classes with these labels; one list of labels per output.
     Classification(Vec<Labels>),
 }
 
-/// A tree and what it takes to serve it: the same in Rust and, as a fitted estimator, in Python.
+/// A tree and everything that is needed to serve it. The same file is a fitted estimator in Python.
 ///
 /// ```
 /// use splitwood::{Labels, Loss, Matrix, Model, Params, Target, fit};
@@ -64,7 +66,7 @@ pub struct Model {
     parameters: Option<String>,
 }
 
-/// What is to be written.
+/// The parts of a model that is to be written.
 #[derive(Clone, Copy)]
 struct Contents<'a> {
     tree: &'a Tree,
@@ -77,12 +79,13 @@ struct Contents<'a> {
 impl Contents<'_> {
     fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write::write(&mut bytes, &self).expect("memory takes all that is written to it");
+        write::write(&mut bytes, &self).expect("writing to memory can't fail");
         bytes
     }
 
     fn save(self, path: &Path) -> Result<()> {
-        // A file that could not be read would be noticed when it is too late.
+        // Finds invalid trees before they are written: a file that can't be read would be noticed
+        // too late.
         self.tree.check_all()?;
         file::replace(path, |out| write::write(out, &self))
     }
@@ -100,18 +103,18 @@ impl Stored {
 }
 
 impl Model {
-    /// A model whose answers are the numbers in the leaves.
+    /// A model that predicts the numbers in the leaves.
     ///
     /// # Errors
-    /// If the leaves have more numbers than there are outputs.
+    /// If the leaves have more than one number per output.
     pub fn regressor(tree: Tree) -> Result<Self> {
         Self::new(tree, Task::Regression)
     }
 
-    /// A model whose answers are these labels: a list of them for each output.
+    /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
-    /// If the leaves do not have a number for each label, or a label is no finite number.
+    /// If the leaves don't have one number per label, or a label is not finite.
     pub fn classifier(tree: Tree, classes: Vec<Labels>) -> Result<Self> {
         Self::new(tree, Task::Classification(classes))
     }
@@ -123,33 +126,35 @@ impl Model {
             Task::Classification(classes) => {
                 classes.iter().try_for_each(Labels::check)?;
                 if classes.len() != n_outputs {
-                    let problem = format!("{} lists of labels for {n_outputs} outputs", classes.len());
+                    let problem =
+                        format!("must have {n_outputs} lists of labels, one per output, got {}", classes.len());
                     return Err(Error::argument("classes", problem));
                 }
-                // Leaves have the same number of places for each output.
+                // Every output has as many numbers as the one with the most classes.
                 n_outputs * classes.iter().map(Labels::len).max().unwrap_or(0)
             }
         };
         if tree.n_values() != needed {
-            let problem = format!("needs {needed} values a leaf, got {}", tree.n_values());
+            let problem = format!("needs {needed} values per leaf, got {}", tree.n_values());
             return Err(Error::argument("tree", problem));
         }
         Ok(Self { tree, task, feature_names: None, parameters: None })
     }
 
-    /// The same model with a name for each feature.
+    /// This model with one name per feature.
     ///
     /// # Errors
-    /// If there are more or fewer names than features.
+    /// If the number of names is not the number of features.
     pub fn with_feature_names(self, names: Vec<String>) -> Result<Self> {
         if names.len() != self.tree.n_features() {
-            let problem = format!("{} names for {} features", names.len(), self.tree.n_features());
+            let problem = format!("must have {} names, one per feature, got {}", self.tree.n_features(), names.len());
             return Err(Error::argument("feature_names", problem));
         }
         Ok(Self { feature_names: Some(names), ..self })
     }
 
-    /// The same model with what Python knows of the estimator, as JSON; this side keeps it as it is.
+    /// This model with the parameters of the Python estimator, as JSON. Rust stores the text
+    /// unread.
     #[must_use]
     pub fn with_parameters(self, json: String) -> Self {
         Self { parameters: Some(json), ..self }
@@ -161,19 +166,19 @@ impl Model {
         &self.tree
     }
 
-    /// The tree alone.
+    /// The tree, without the rest of the model.
     #[must_use]
     pub fn into_tree(self) -> Tree {
         self.tree
     }
 
-    /// What the numbers in the leaves mean.
+    /// The meaning of the numbers in the leaves.
     #[must_use]
     pub fn task(&self) -> &Task {
         &self.task
     }
 
-    /// The labels of the classes, a list for each output; none for a regressor.
+    /// The labels of the classes, one list per output; empty for a regressor.
     #[must_use]
     pub fn classes(&self) -> &[Labels] {
         match &self.task {
@@ -182,30 +187,31 @@ impl Model {
         }
     }
 
-    /// A name for each feature, if the training rows had names.
+    /// The names of the features, if the training data had names.
     #[must_use]
     pub fn feature_names(&self) -> Option<&[String]> {
         self.feature_names.as_deref()
     }
 
-    /// What Python knows of the estimator, as JSON.
+    /// The parameters of the Python estimator, as JSON.
     #[must_use]
     pub fn parameters(&self) -> Option<&str> {
         self.parameters.as_deref()
     }
 
-    /// Writes the model to a file, which is there as a whole or not at all.
+    /// Writes the model to a file. The file is replaced as a whole or not at all.
     ///
     /// # Errors
-    /// If the file can't be written; what was there before is still there.
+    /// If the file can't be written. An earlier file then stays as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.contents().save(path.as_ref())
     }
 
-    /// Reads a model from a file. Safe for files from strangers: everything is checked, nothing is run.
+    /// Reads a model from a file. This is safe for files from untrusted sources: everything is
+    /// checked, and nothing is executed.
     ///
     /// # Errors
-    /// If the file can't be read, is damaged, is no model, or is of a version that this one can't read.
+    /// If the file can't be read, is damaged, is no model, or needs a newer version.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_stored(Stored::load(path)?).map_err(|error| error.in_file(path))
@@ -217,10 +223,10 @@ impl Model {
         self.contents().to_bytes()
     }
 
-    /// A model from the bytes of its file, as [`Model::load`].
+    /// A model from the bytes of its file, as [`Model::load`] reads them.
     ///
     /// # Errors
-    /// If they are damaged, no model, or of a version that this one can't read.
+    /// If the bytes are damaged, are no model, or need a newer version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::from_stored(Stored::from_bytes(bytes)?)
     }
@@ -247,15 +253,16 @@ impl Model {
 }
 
 impl Tree {
-    /// Writes the tree alone to a file, in the format of [`Model::save`].
+    /// Writes the tree to a file, in the format of [`Model::save`] but without the meaning of its
+    /// values.
     ///
     /// # Errors
-    /// If the file can't be written; what was there before is still there.
+    /// If the file can't be written. An earlier file then stays as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.contents().save(path.as_ref())
     }
 
-    /// Reads the tree from a file that [`Tree::save`], [`Model::save`] or Python has written.
+    /// Reads the tree of a file that [`Tree::save`], [`Model::save`] or Python has written.
     ///
     /// # Errors
     /// As [`Model::load`].
@@ -263,13 +270,13 @@ impl Tree {
         Ok(Stored::load(path.as_ref())?.tree)
     }
 
-    /// The bytes of [`Tree::save`].
+    /// The bytes of the file that [`Tree::save`] writes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.contents().to_bytes()
     }
 
-    /// The tree from bytes of a file, as [`Tree::load`].
+    /// The tree from the bytes of a file, as [`Tree::load`] reads them.
     ///
     /// # Errors
     /// As [`Model::from_bytes`].

@@ -1,20 +1,21 @@
-//! The sections of a file → a model. Nothing in the file is believed.
+//! The sections of a file → a model. Nothing in the file is trusted.
 //!
-//! In this order: the header; the table, with its checksum and every length against the file's; the shape, and every length against
-//! the shape; then section after section, each with its checksum, into memory of a size that is by now known to be in the file;
-//! last what the numbers mean (`Tree::new`). The source is read once, from its first byte to its last.
+//! The order of the checks: the header; the table, with its checksum and every length against the
+//! file's; the shape, and every length against the shape; then each section with its checksum, into
+//! memory whose size is by now known to be in the file; last the meaning of the numbers
+//! (`Tree::new`). The source is read once, from its first byte to its last.
 
 use std::io::{self, Read};
 
 use super::Task;
-use super::codec::{Bounded, broken_off};
+use super::codec::{Bounded, read_error};
 use super::labels::Labels;
 use super::layout::{self, Entry, HEADER_LENGTH, Header, Name};
 use super::shape::Shape;
 use crate::error::{Error, Result};
 use crate::tree::{Categories, CategorySets, Statistics, Tree};
 
-/// What a file holds. The tree is sound; how the rest goes with it is for the model to check.
+/// The parts of a file. The tree is valid; whether the other parts match it is checked by `Model`.
 pub(super) struct Stored {
     pub tree: Tree,
     /// `None`: a tree alone.
@@ -29,14 +30,14 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
         return Err(Error::model(format!("this is no splitwood model: {length} bytes are too few for one")));
     }
     let mut header_bytes = [0; HEADER_LENGTH as usize];
-    source.read_exact(&mut header_bytes).map_err(|error| broken_off(&error))?;
+    source.read_exact(&mut header_bytes).map_err(|error| read_error(&error))?;
     let header = Header::decode(&header_bytes, length)?;
     let mut table = vec![0; header.table_length()];
-    source.read_exact(&mut table).map_err(|error| broken_off(&error))?;
+    source.read_exact(&mut table).map_err(|error| read_error(&error))?;
     let entries = header.entries(&header_bytes, &table, length)?;
     let is_shape = |entry: &Entry| entry.name == Name::SHAPE && entry.length == Shape::LENGTH;
     let Some((first, others)) = entries.split_first().filter(|(first, _)| is_shape(first)) else {
-        return Err(Error::model("its first section is not the shape of a tree"));
+        return Err(Error::model("its first section is not 'shape', or has a wrong length"));
     };
     if let Some(unknown) = others.iter().find(|entry| entry.required && !is_known(entry.name)) {
         return Err(Error::model(format!(
@@ -58,7 +59,8 @@ fn is_known(name: Name) -> bool {
     tree.contains(&name) || [N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
 }
 
-/// Reads the sections after the shape, whose lengths are known to fit. `end` is where the last one ended.
+/// Reads the sections after the shape; their lengths are known to fit. `end` is the offset at which
+/// the shape ended.
 fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut end: u64) -> Result<Stored> {
     let n = shape.n_nodes;
     let (mut nodes, mut statistics) = (Vec::new(), Statistics::default());
@@ -80,7 +82,8 @@ fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut en
                 }
                 Name::FEATURES => feature_names = Some(section.strings(shape.n_features)?),
                 Name::PARAMS => parameters = Some(section.text(entry.length)?),
-                _ => section.skip()?, // Not required: `read` has seen to that.
+                // Not required, which `read` has checked.
+                _ => section.skip()?,
             }
             Ok(())
         })?;
@@ -93,7 +96,7 @@ fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut en
     Ok(Stored { tree, task, feature_names, parameters })
 }
 
-/// A section while it is read: no more than its length, and summed up.
+/// A section while it is read: at most its length, with a running checksum.
 struct Section<'a, R> {
     source: &'a mut R,
     left: u64,
@@ -101,7 +104,7 @@ struct Section<'a, R> {
 }
 
 impl<'a, R: Read> Section<'a, R> {
-    /// Reads the section that follows `end`, and moves `end` to its own.
+    /// Reads the section that follows offset `end`, and moves `end` to the section's end.
     fn read<T>(
         source: &'a mut R,
         entry: &Entry,
@@ -110,27 +113,27 @@ impl<'a, R: Read> Section<'a, R> {
     ) -> Result<T> {
         let mut zeros = [0; 64];
         let zeros = &mut zeros[..layout::padding(*end) as usize];
-        source.read_exact(zeros).map_err(|error| broken_off(&error))?;
+        source.read_exact(zeros).map_err(|error| read_error(&error))?;
         let mut section = Self { source, left: entry.length, hasher: crc32fast::Hasher::new() };
         let decoded = decode(&mut section);
         let unread = section.left;
         section.skip()?;
         *end += zeros.len() as u64 + entry.length;
-        // What a damaged section seems to say is of no interest.
+        // The checksum comes first: an error from decoding damaged bytes would mislead.
         if section.hasher.finalize() != entry.checksum || zeros.iter().any(|&byte| byte != 0) {
             return Err(Error::model(format!("section {} is damaged: the checksum does not match", entry.name)));
         }
         match decoded {
-            Ok(_) if unread > 0 => Err(Error::model(format!("section {} is longer than what it holds", entry.name))),
+            Ok(_) if unread > 0 => Err(Error::model(format!("section {} is longer than its contents", entry.name))),
             Err(Error::Model { problem }) => Err(Error::model(format!("section {}: {problem}", entry.name))),
             decoded => decoded,
         }
     }
 
-    /// Reads what is left, for the checksum alone.
+    /// Reads the rest of the section, for the checksum.
     fn skip(&mut self) -> Result<()> {
-        io::copy(self, &mut io::sink()).map_err(|error| broken_off(&error))?;
-        if self.left > 0 { Err(Error::model("it breaks off while being read")) } else { Ok(()) }
+        io::copy(self, &mut io::sink()).map_err(|error| read_error(&error))?;
+        if self.left > 0 { Err(Error::model("it ended while it was being read")) } else { Ok(()) }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The section "shape": what a model is, and what the lengths of its other sections follow from.
+//! The section "shape": the kind and size of a model, from which the lengths of its other sections
+//! follow.
 
 use std::io::Write;
 
@@ -15,13 +16,13 @@ pub(super) struct Shape {
     pub n_outputs: u32,
     pub n_features: u64,
     pub n_nodes: u64,
-    /// Numbers a node.
+    /// Numbers per node.
     pub n_values: u64,
 }
 
 impl Shape {
     pub const LENGTH: u64 = 32;
-    /// A tree alone: what its numbers mean is known to who wrote it.
+    /// A tree without the meaning of its values.
     pub const TREE: u32 = 0;
     pub const REGRESSION: u32 = 1;
     pub const CLASSIFICATION: u32 = 2;
@@ -54,22 +55,19 @@ impl Shape {
             n_values: source.number()?,
         };
         if shape.task > Self::CLASSIFICATION {
-            return Err(Error::model(format!(
-                "it is of task {}, which this version of splitwood does not know",
-                shape.task
-            )));
+            return Err(Error::model(format!("this version of splitwood does not know task {}", shape.task)));
         }
         if shape.n_features == 0 || shape.n_features > MAX_ROWS as u64 {
-            return Err(Error::model(format!("no tree has {} features", shape.n_features)));
+            return Err(Error::model(format!("a tree can't have {} features", shape.n_features)));
         }
         if shape.n_outputs == 0 || !shape.n_values.is_multiple_of(u64::from(shape.n_outputs)) {
-            let problem = format!("{} values a node can't be those of {} outputs", shape.n_values, shape.n_outputs);
+            let problem = format!("{} values per node can't be shared by {} outputs", shape.n_values, shape.n_outputs);
             return Err(Error::model(problem));
         }
         Ok(shape)
     }
 
-    /// Checks that the sections of a model of this shape are there, each as long as it must be.
+    /// Checks that the sections of a model of this shape exist and have the right lengths.
     pub fn check(&self, entries: &[Entry]) -> Result<()> {
         let length = |name: Name| entries.iter().find(|entry| entry.name == name).map(|entry| entry.length);
         let per_node = |size: u64| self.n_nodes.checked_mul(size);
@@ -88,16 +86,16 @@ impl Shape {
         for (name, expected) in required.into_iter().chain(optional) {
             if expected.is_none() || length(name) != expected {
                 return Err(Error::model(format!(
-                    "section {name} is missing, or not as long as {} nodes of {} values and {} features need",
+                    "section {name} is missing, or its length does not match {} nodes of {} values and {} features",
                     self.n_nodes, self.n_values, self.n_features
                 )));
             }
         }
         if length(Name::CATEGORY_COUNTS).is_some() != length(Name::CATEGORY_SETS).is_some() {
-            return Err(Error::model("of sections 'catcount' and 'catsets' there is but one"));
+            return Err(Error::model("sections 'catcount' and 'catsets' must occur together"));
         }
         if length(Name::CLASSES).is_some() != (self.task == Self::CLASSIFICATION) {
-            return Err(Error::model("a classification has section 'classes', and nothing else has"));
+            return Err(Error::model("a classification needs section 'classes', and other models must not have it"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Hostile files: every truncation, every flipped bit, and lies with the right checksum.
+//! Hostile files: every truncation, every flipped bit, and crafted contents with right checksums.
 
 #[path = "../../tests/common/checksums.rs"]
 mod checksums;
@@ -16,7 +16,7 @@ use super::*;
 use crate::data::{Matrix, Target};
 use crate::fit::fit;
 use crate::params::{Loss, Params};
-use crate::tree::{Node, Statistics, Test};
+use crate::tree::{ArenaNode, Statistics, Test};
 
 const N_FEATURES: usize = 3;
 
@@ -48,7 +48,7 @@ fn tree(n_classes: usize, weighted: bool) -> Tree {
     fit(&rows(&cells), target, weighted.then_some(&weights[..]), loss, &params).unwrap()
 }
 
-/// A tree whose first feature has categories, more than a word of them.
+/// A tree whose first feature has so many categories that a set takes two words.
 fn with_categories() -> Tree {
     let codes: Vec<f64> = (0..200).flat_map(|row| [f64::from(row * 7 % 70), f64::from(row % 3), f64::NAN]).collect();
     let y: Vec<f64> = (0..200).map(|row| f64::from(row * 7 % 70 % 5 + row % 3)).collect();
@@ -63,7 +63,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// One of each kind, small enough for every one of their bits.
+/// One model of each kind, small enough to flip every bit.
 fn models() -> Vec<Model> {
     let classifier = |weighted, labels: Labels| Model::classifier(tree(labels.len(), weighted), vec![labels]).unwrap();
     vec![
@@ -102,13 +102,13 @@ fn problem(bytes: &[u8]) -> String {
     }
 }
 
-/// Where a section starts.
+/// Offset of a section.
 fn offset(bytes: &[u8], name: Name) -> usize {
     let entry = (64..).step_by(32).find(|&at| bytes[at..at + 8] == name.0).unwrap();
     u64::from_le_bytes(bytes[entry + 8..entry + 16].try_into().unwrap()) as usize
 }
 
-/// The file with these bytes at a place of a section, and checksums that say that all is well.
+/// The file with these bytes at a place of a section, and with matching checksums.
 fn crafted(bytes: &[u8], name: Name, at: usize, new: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let start = offset(&bytes, name) + at;
@@ -189,7 +189,7 @@ fn every_truncation_is_refused() {
         n_truncated += 2 * bytes.len() - 64;
         for length in 0..bytes.len() {
             problem(&bytes[..length]);
-            // With a header that agrees, it still ends in the middle of something.
+            // With a matching header, it still ends in the middle of a section.
             let mut shorter = bytes[..length].to_vec();
             if length >= 64 {
                 shorter[16..24].copy_from_slice(&(length as u64).to_le_bytes());
@@ -245,7 +245,7 @@ fn crafted_trees_are_refused() {
     assert!(problem(&crafted(&bytes, Name::WEIGHT, 0, &f64::NAN.to_le_bytes())).contains("NaN"));
 }
 
-/// Every number that says how much there is, replaced by numbers that are not true.
+/// Every length and count, replaced by wrong numbers.
 #[test]
 fn giant_lengths_are_refused() {
     let bytes = rich().to_bytes();
@@ -255,18 +255,19 @@ fn giant_lengths_are_refused() {
     let shape = [8, 16, 24].map(|at| section(Name::SHAPE) + at);
     let classes = [8, 16, 24].map(|at| section(Name::CLASSES) + at);
     let features = [0, 8, 16].map(|at| section(Name::FEATURES) + at);
-    let lies = [0, 1, 63, 64, bytes.len() as u64 + 1, 1 << 31, 1 << 32, 1 << 61, 1 << 63, u64::MAX - 63, u64::MAX];
+    let wrong_numbers =
+        [0, 1, 63, 64, bytes.len() as u64 + 1, 1 << 31, 1 << 32, 1 << 61, 1 << 63, u64::MAX - 63, u64::MAX];
     for at in table.chain([16]).chain(shape).chain(classes).chain(features) {
-        for lie in lies {
+        for wrong in wrong_numbers {
             let mut bytes = bytes.clone();
             let truth: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
-            bytes[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            bytes[at..at + 8].copy_from_slice(&wrong.to_le_bytes());
             repair(&mut bytes);
-            // A string may end earlier and the next start there: not the same, but sound.
-            let sound = lie == u64::from_le_bytes(truth)
-                || (at == features[0] || at == classes[1]) && lie <= 1
-                || at == features[1] && lie == 1;
-            assert_eq!(Model::from_bytes(&bytes).is_ok(), sound, "{lie} at byte {at}");
+            // A string may end earlier, and the next start there: a different but valid file.
+            let sound = wrong == u64::from_le_bytes(truth)
+                || (at == features[0] || at == classes[1]) && wrong <= 1
+                || at == features[1] && wrong == 1;
+            assert_eq!(Model::from_bytes(&bytes).is_ok(), sound, "{wrong} at byte {at}");
         }
     }
     for n_sections in [0, 1, 255, 256, 257, u32::MAX] {
@@ -290,12 +291,12 @@ fn what_can_not_be_is_refused() {
     let classes = |at: usize, new: &[u8]| problem(&crafted(&bytes, Name::CLASSES, at, new));
     assert!(classes(0, &[9]).contains("unknown kind"));
     assert!(classes(4, &[1]).contains("unknown kind"));
-    // Head: 16 bytes, two ends, "noyes" and three zeros.
+    // The head has 16 bytes; two ends, "noyes" and three zeros follow.
     assert!(classes(32, &[0xFF]).contains("UTF-8"));
     assert!(classes(37, &[1]).contains("between"));
     assert!(problem(&crafted(&bytes, Name::FEATURES, 3 * 8 + 4, &[0xFF])).contains("UTF-8"));
     assert!(problem(&crafted(&bytes, Name::FEATURES, 2 * 8, &4u64.to_le_bytes())).contains("longer than"));
-    assert!(problem(&crafted(&bytes, Name::FEATURES, 8, &5u64.to_le_bytes())).contains("ends where none can"));
+    assert!(problem(&crafted(&bytes, Name::FEATURES, 8, &5u64.to_le_bytes())).contains("invalid end"));
     assert!(problem(&crafted(&bytes, Name::PARAMS, 0, &[0xC0, 0x80])).contains("UTF-8"));
     let floats = models()[3].to_bytes();
     assert!(problem(&crafted(&floats, Name::CLASSES, 16, &f64::NAN.to_le_bytes())).contains("finite"));
@@ -313,14 +314,14 @@ fn crafted_categories_are_refused() {
     for place in [n_words - 1, n_words, u32::MAX] {
         assert!(problem(&crafted(&bytes, Name::NODES, 0, &set(place))).contains("no threshold"), "{place}");
     }
-    // A set is as long as its feature has categories.
+    // The length of a set follows from the number of categories.
     for count in [0, 64 * n_words + 1, u32::MAX] {
         let said = problem(&crafted(&bytes, Name::CATEGORY_COUNTS, 0, &count.to_le_bytes()));
         assert!(said.contains("no threshold"), "{count}: {said}");
     }
     for alone in [*b"catcount", *b"catsets\0"] {
         let said = problem(&with_section(&rich().to_bytes(), alone, true, &[0; 12]));
-        assert!(said.contains("but one") || said.contains("not as long"), "{said}");
+        assert!(said.contains("together") || said.contains("length does not match"), "{said}");
     }
 }
 
@@ -384,12 +385,12 @@ fn sections_that_are_missing_are_missed() {
 fn a_chain_a_million_deep_is_written_and_read() {
     const DEPTH: u32 = 1_000_000;
     let n = 2 * DEPTH + 1;
-    let inner = |right| Node::inner(Test { feature: 0, threshold: 0.5, missing_left: false, right });
-    // Left children all the way down, then the right children from the bottom up.
-    let left = (0..DEPTH).map(|id| inner(n - 1 - id)).chain(std::iter::repeat_n(Node::leaf(), DEPTH as usize + 1));
-    // Leaf after leaf to the left.
-    let right = (0..n).map(|id| if id % 2 == 0 && id + 1 < n { inner(id + 2) } else { Node::leaf() });
-    for nodes in [left.collect::<Vec<Node>>(), right.collect()] {
+    let inner = |right| ArenaNode::inner(Test { feature: 0, threshold: 0.5, missing_left: false, right });
+    // Left children down to the end, then the right children from the bottom up.
+    let left = (0..DEPTH).map(|id| inner(n - 1 - id)).chain(std::iter::repeat_n(ArenaNode::leaf(), DEPTH as usize + 1));
+    // Every left child is a leaf.
+    let right = (0..n).map(|id| if id % 2 == 0 && id + 1 < n { inner(id + 2) } else { ArenaNode::leaf() });
+    for nodes in [left.collect::<Vec<ArenaNode>>(), right.collect()] {
         let n = n as usize;
         let statistics = Statistics { values: vec![1.0; n], impurity: vec![0.0; n], rows: vec![1; n], weight: None };
         let tree = Tree::new(nodes, statistics, 1, 1, None).unwrap();
@@ -458,7 +459,7 @@ fn what_is_no_file_is_refused() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Files to start from: those of the tests above, and the golden ones.
+/// Files to mutate: those of the tests above, and the golden files.
 fn corpus() -> &'static [Vec<u8>] {
     static CORPUS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     CORPUS.get_or_init(|| {
@@ -471,13 +472,13 @@ fn corpus() -> &'static [Vec<u8>] {
     })
 }
 
-/// What is done to a file, as places relative to its length.
+/// A change of a file, at places relative to its length.
 #[derive(Clone, Debug)]
 enum Mutation {
     Byte(Index, u8),
-    /// A whole number of eight bytes: lengths, counts and offsets are such.
+    /// An integer of eight bytes, like lengths, counts and offsets.
     Number(Index, u64),
-    /// A piece of another file, of so many bytes.
+    /// A piece of another file, with this number of bytes.
     Piece(Index, Index, Index, usize),
     Truncation(Index),
 }
@@ -525,7 +526,8 @@ fn n_cases(usual: u32) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(n_cases(6_000)))]
 
-    /// With the checksums repaired, whatever is accepted is sound: it is written and read again as it is, and predicts.
+    /// With repaired checksums, every file that is accepted is valid: it can be written, read again
+    /// and used for predictions.
     #[test]
     fn mutations_are_refused_or_sound(which in any::<Index>(), mutations in prop::collection::vec(Mutation::any(), 1..6)) {
         let mut bytes = which.get(corpus()).clone();

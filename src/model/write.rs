@@ -7,10 +7,12 @@ use super::layout::{self, Entry, Name};
 use super::shape::Shape;
 use super::{Contents, Task};
 
-/// Writes a section's bytes; called once to measure them and once to keep them.
+/// Writes a section's bytes. It is called twice: to compute length and checksum, then to write. So
+/// no section is held in memory as bytes.
 type WriteSection<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
-/// The sections in the order of the file. To add one, see "Adding a section" in `docs/model-format.md`.
+/// The sections in the order of the file. To add one, see "Adding a section" in
+/// `docs/model-format.md`.
 fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> {
     let Contents { tree, task, feature_names, parameters } = *contents;
     let statistics = &tree.statistics;
@@ -41,7 +43,7 @@ fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> 
     sections
 }
 
-/// Writes a model, in the order of its bytes.
+/// Writes a model from the first byte to the last.
 pub(super) fn write(out: &mut dyn Write, contents: &Contents<'_>) -> io::Result<()> {
     let sections = sections(contents);
     let mut entries = Vec::with_capacity(sections.len());
@@ -66,7 +68,7 @@ pub(super) fn write(out: &mut dyn Write, contents: &Contents<'_>) -> io::Result<
     Ok(())
 }
 
-/// Counts and sums up bytes, and keeps none.
+/// Computes length and checksum of the bytes, and drops them.
 #[derive(Default)]
 struct Measure {
     length: u64,

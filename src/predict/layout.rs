@@ -1,4 +1,4 @@
-//! Compact nodes: what a step down needs, and nothing else, with children side by side.
+//! Compact nodes: what a step down needs and nothing else, with children side by side.
 //!
 //! ```text
 //!  slot   0      1      2     3       4     5        6   7
@@ -6,57 +6,62 @@
 //!                     of the root   of its left child
 //! ```
 //!
-//! A step is `next + !(cell <= threshold)`: no branch, and the two children share a cache line. Pairs stand in the arena's
-//! depth-first order, so half of the steps end next door, and a subtree is a stretch of memory.
+//! A step down is `next + !(cell <= threshold)`: no branch, and the two children are adjacent.
+//! Pairs of children stand in the arena's depth-first order, so half of the steps end nearby, and a
+//! subtree is contiguous in memory.
 //!
-//! A leaf's threshold is NaN, which every cell fails, and its `next` is the slot before its own: rows that have arrived can be
-//! stepped further without a test. The leaf's number in the arena is the NaN's payload. A threshold that is NaN is thus the
-//! mark of a node that compares nothing: leaves today, and other kinds of node by other payloads.
+//! The threshold of a leaf is NaN, so every comparison fails, and its `next` is the slot before its
+//! own: a step from a leaf leads to the leaf itself. Rows that have arrived can therefore be
+//! stepped further without a test. The NaN's payload is the leaf's id in the arena.
+//!
+//! Cost of a copy: one pass over the arena, about 10 ns per node; 8 or 16 bytes per node.
 
 use crate::data::Cell;
-use crate::tree::{Node as ArenaNode, Test};
+use crate::tree::{ArenaNode, Test};
 
 /// The root's slot.
 pub(super) const ROOT: u32 = 1;
 
-/// A node as prediction sees it, for cells of type `X`.
-pub(super) trait Node<X: Cell>: Copy + Send + Sync {
+/// A node of a layout, for cells of type `X`.
+pub(super) trait CompactNode<X: Cell>: Copy + Send + Sync {
     /// An inner node whose children are in the slots `next` and `next + 1`.
     fn inner(test: &Test, next: u32) -> Self;
-    /// A leaf in this slot with this number in the arena.
+    /// A leaf in this slot, with this id in the arena.
     fn leaf(slot: u32, id: u32) -> Self;
-    /// The feature to ask for; feature 0 at a leaf.
+    /// The feature that the node tests; feature 0 at a leaf.
     fn feature(&self) -> usize;
-    /// The slot of the child that a cell leads to, or the leaf's own slot. A missing cell goes right unless `MISSING`.
+    /// The slot of the child that a cell leads to, or the leaf's own slot. A missing cell goes to
+    /// the learned side only if `MISSING`; otherwise it goes right.
     fn step<const MISSING: bool>(&self, cell: X) -> usize;
-    /// A leaf's number in the arena.
+    /// A leaf's id in the arena.
     fn id(&self) -> u32;
 }
 
 /// A node of 8 bytes, for `f32` cells and all but the largest trees.
 ///
-/// The threshold is rounded down to an `f32`: no `f32` lies between the two, so that every cell goes the same way.
+/// The threshold is rounded down to an `f32`. No `f32` lies between the rounded threshold and the
+/// exact one, so every `f32` cell goes to the same side as in the arena.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 pub(super) struct Narrow {
     threshold: f32,
-    /// From the highest bit: feature, 1 if missing values go left, next.
+    /// From the highest bit: the feature, a bit that is 1 if missing values go left, and `next`.
     packed: u32,
 }
 
 impl Narrow {
     const FEATURE_BITS: u32 = 10;
     const SLOT_BITS: u32 = u32::BITS - 1 - Self::FEATURE_BITS;
-    /// Infinity is one less.
+    /// Bits of the NaN that stands for the leaf with id 0. Infinity is one less.
     const FIRST_NAN: u32 = f32::INFINITY.to_bits() + 1;
 
-    /// Whether a tree of this size can be written in such nodes.
+    /// Whether a tree of this size fits into such nodes.
     pub fn fits(n_features: usize, node_count: usize) -> bool {
         n_features <= 1 << Self::FEATURE_BITS && node_count < 1 << Self::SLOT_BITS
     }
 }
 
-impl Node<f32> for Narrow {
+impl CompactNode<f32> for Narrow {
     fn inner(test: &Test, next: u32) -> Self {
         let missing_left = u32::from(test.missing_left);
         let packed = test.feature << (1 + Self::SLOT_BITS) | missing_left << Self::SLOT_BITS | next;
@@ -86,12 +91,12 @@ impl Node<f32> for Narrow {
     }
 }
 
-/// A node of 16 bytes, for everything else.
+/// A node of 16 bytes, for `f64` cells and for the largest trees.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub(super) struct Wide {
     threshold: f64,
-    /// The feature, and in the lowest bit 1 if missing values go left.
+    /// The feature, and a lowest bit that is 1 if missing values go left.
     feature: u32,
     next: u32,
 }
@@ -100,7 +105,7 @@ impl Wide {
     const FIRST_NAN: u64 = f64::INFINITY.to_bits() + 1;
 }
 
-impl<X: Cell> Node<X> for Wide {
+impl<X: Cell> CompactNode<X> for Wide {
     fn inner(test: &Test, next: u32) -> Self {
         Self { threshold: test.threshold, feature: test.feature << 1 | u32::from(test.missing_left), next }
     }
@@ -128,10 +133,11 @@ impl<X: Cell> Node<X> for Wide {
 
 /// `next` if the cell goes left, else the slot after it.
 #[inline(always)]
-#[allow(clippy::neg_cmp_op_on_partial_ord)] // Neither missing cells nor the thresholds of leaves compare: they go right.
+// With a NaN, as a missing cell or as the threshold of a leaf, the comparison is false: right.
+#[allow(clippy::neg_cmp_op_on_partial_ord)]
 fn choose<X: Cell, const MISSING: bool>(next: u32, cell: X, threshold: X, missing_left: bool) -> usize {
     let right = !(cell <= threshold) & !(MISSING & missing_left & cell.is_missing());
-    // The comparison of which a processor adds the outcome to a number in one step.
+    // Processors add the outcome of this comparison to a number in one instruction.
     (next + u32::from(right)) as usize
 }
 
@@ -144,22 +150,22 @@ fn round_down(threshold: f64) -> f32 {
 /// A tree in compact nodes.
 #[derive(Debug)]
 pub(super) struct Layout<N> {
-    /// Every `next` is a slot of this vector, and so is `next + 1` of an inner node.
+    /// Invariant: every `next` is a slot of this vector, and so is `next + 1` of an inner node.
     pub nodes: Vec<N>,
     /// Steps from the root to the deepest leaf.
     pub depth: usize,
-    /// Every feature of `nodes` is below.
+    /// Invariant: every feature of `nodes` is below this number.
     pub n_features: usize,
 }
 
 impl<N> Layout<N> {
-    /// Writes out an arena that is known to be sound, in one pass; the stack is as high as the tree is deep.
+    /// Copies a valid arena in one pass. The stack is as high as the tree is deep.
     pub fn new<X: Cell>(arena: &[ArenaNode], depth: usize, n_features: usize) -> Self
     where
-        N: Node<X>,
+        N: CompactNode<X>,
     {
         let mut nodes = vec![N::leaf(ROOT, 0); arena.len() + 1];
-        // Slots of the right children still to come.
+        // Slots of the right children that are still to come, the next one last.
         let mut pending = Vec::new();
         let (mut slot, mut next) = (ROOT, ROOT + 1);
         for (id, node) in arena.iter().enumerate() {
@@ -224,7 +230,7 @@ mod tests {
             let (wide_cell, next) = (f64::from(cell), pair * 2);
             let left = if cell.is_nan() { missing_left } else { wide_cell <= threshold };
             let expected = (next + u32::from(!left)) as usize;
-            let (narrow, wide) = (Narrow::inner(&test, next), <Wide as Node<f64>>::inner(&test, next));
+            let (narrow, wide) = (Narrow::inner(&test, next), <Wide as CompactNode<f64>>::inner(&test, next));
             prop_assert_eq!(narrow.step::<true>(cell), expected);
             prop_assert_eq!(wide.step::<true>(cell), expected);
             prop_assert_eq!(wide.step::<true>(wide_cell), expected);
@@ -233,20 +239,20 @@ mod tests {
                 prop_assert_eq!(wide.step::<false>(cell), expected);
                 prop_assert_eq!(wide.step::<false>(wide_cell), expected);
             }
-            prop_assert_eq!((narrow.feature(), Node::<f64>::feature(&wide)), (feature as usize, feature as usize));
+            prop_assert_eq!((narrow.feature(), CompactNode::<f64>::feature(&wide)), (feature as usize, feature as usize));
         }
 
         #[test]
         fn a_leaf_keeps_every_row(cell in any::<u64>().prop_map(f64::from_bits), slot in 1..1u32 << Narrow::SLOT_BITS) {
             let id = slot / 3;
-            let (narrow, wide) = (Narrow::leaf(slot, id), <Wide as Node<f64>>::leaf(slot, id));
+            let (narrow, wide) = (Narrow::leaf(slot, id), <Wide as CompactNode<f64>>::leaf(slot, id));
             for cell in [cell, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let own = slot as usize;
                 prop_assert_eq!((narrow.step::<true>(cell as f32), wide.step::<true>(cell)), (own, own));
                 prop_assert_eq!((narrow.step::<false>(cell as f32), wide.step::<false>(cell)), (own, own));
             }
             prop_assert_eq!((narrow.feature(), narrow.id()), (0, id));
-            prop_assert_eq!((Node::<f64>::feature(&wide), Node::<f64>::id(&wide)), (0, id));
+            prop_assert_eq!((CompactNode::<f64>::feature(&wide), CompactNode::<f64>::id(&wide)), (0, id));
         }
     }
 
@@ -258,6 +264,6 @@ mod tests {
         assert!(!Narrow::fits((1 << Narrow::FEATURE_BITS) + 1, 1));
         assert!(!Narrow::fits(1, most as usize + 1));
         assert_eq!(Narrow::leaf(most, most - 1).id(), most - 1);
-        assert_eq!(<Wide as Node<f64>>::id(&<Wide as Node<f64>>::leaf(u32::MAX, u32::MAX)), u32::MAX);
+        assert_eq!(<Wide as CompactNode<f64>>::id(&<Wide as CompactNode<f64>>::leaf(u32::MAX, u32::MAX)), u32::MAX);
     }
 }

@@ -1,8 +1,12 @@
 //! Prediction: each row walks from the root to its leaf.
 //!
-//! Rows walk in blocks, down a compact copy of the tree (`layout.rs`, `walk.rs`); a block's leaves go straight into the
-//! result. The copy is made when enough rows have asked to be worth it, once a tree; it is no part of what the tree is. Few rows
-//! walk down the arena itself, row by row, and so do paths and rows of trees with categories.
+//! Rows walk in blocks down a compact copy of the tree (`layout.rs`, `walk.rs`), and the leaves of
+//! a block go straight into the result. The copy is built once per tree, after enough rows were
+//! predicted to amortise it; it is neither compared, cloned nor stored with the tree. Until then
+//! rows walk down the arena one by one. So do decision paths, sparse rows and all rows of trees
+//! with categories.
+//!
+//! Cost: O(depth) per row. `README.md` of this folder says which walk runs when.
 
 mod layout;
 #[cfg(test)]
@@ -23,20 +27,22 @@ use crate::memory::check_room;
 use crate::threads::Team;
 use crate::tree::Tree;
 
-/// Least number of rows that a thread takes at a time.
+/// Least number of rows per piece of work.
 const CHUNK_ROWS: usize = 64 * BLOCK;
-/// Pieces of work for each thread, so that all end at about the same time.
+/// Pieces of work per thread: enough for all threads to end at about the same time.
 const CHUNKS_PER_THREAD: usize = 32;
-/// Nodes that are copied for each row that has asked: an estimate for large trees, where a row saves some hundreds of
-/// nanoseconds and a node takes about ten to copy. Small ones are copied almost at once.
+/// The copy is built when 1 row per this many nodes was predicted. An estimate for large trees: a
+/// row saves some hundreds of nanoseconds, and a node takes about ten to copy. Small trees are
+/// copied almost at once.
 const NODES_PER_ROW: usize = 64;
 
-/// The compact copies of a tree, made when they are worth it. Equal and empty for all who compare, copy or print.
+/// The compact copies of a tree, built on demand. All values of this type compare equal, and a
+/// clone is empty, because the copies follow from the nodes.
 #[derive(Default)]
 pub(crate) struct Layouts {
     narrow: OnceLock<Layout<Narrow>>,
     wide: OnceLock<Layout<Wide>>,
-    /// Rows that have walked down the arena so far.
+    /// Rows that walked down the arena so far.
     rows: AtomicUsize,
 }
 
@@ -58,14 +64,14 @@ impl std::fmt::Debug for Layouts {
     }
 }
 
-/// Where the rows of one prediction walk.
-enum Way<'a, X> {
+/// The nodes that the rows of one prediction walk down, and the rows.
+enum Walk<'a, X> {
     Narrow(&'a Layout<Narrow>, &'a Matrix<'a, f32>),
     Wide(&'a Layout<Wide>, &'a Matrix<'a, X>),
     Arena(&'a Tree, &'a Matrix<'a, X>),
 }
 
-impl<'a, X: Cell> Way<'a, X> {
+impl<'a, X: Cell> Walk<'a, X> {
     fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
         let layouts = &tree.layouts;
         let (n_nodes, depth, n_features) = (tree.node_count(), tree.max_depth(), tree.n_features());
@@ -73,12 +79,13 @@ impl<'a, X: Cell> Way<'a, X> {
             AnySource::Single(Source::Dense(x)) if Narrow::fits(n_features, n_nodes) => Some(x),
             _ => None,
         };
-        let made = if narrow.is_some() { layouts.narrow.get().is_some() } else { layouts.wide.get().is_some() };
+        let is_built = if narrow.is_some() { layouts.narrow.get().is_some() } else { layouts.wide.get().is_some() };
         if tree.categories.is_some() {
             return Self::Arena(tree, x);
         }
-        if !made {
-            // Who can't know how many rows are to come spends on copying what was spent without.
+        if !is_built {
+            // The number of rows to come is unknown. So the copy is built once walking without it
+            // has cost about as much as building it.
             let rows = layouts.rows.fetch_add(x.n_rows(), Ordering::Relaxed).saturating_add(x.n_rows());
             if rows.saturating_mul(NODES_PER_ROW) < n_nodes {
                 return Self::Arena(tree, x);
@@ -90,7 +97,7 @@ impl<'a, X: Cell> Way<'a, X> {
         }
     }
 
-    /// The leaves of rows `first`, `first + 1`, …
+    /// Writes the leaves of rows `first`, `first + 1`, …
     fn leaves(&self, first: usize, leaves: &mut [u32]) {
         match self {
             Self::Narrow(layout, x) => walk::walk(layout, x, first, leaves),
@@ -113,7 +120,7 @@ impl Tree {
         filled(x.n_rows() * self.n_values(), |out| self.predict_into(out, x, n_jobs, || true))
     }
 
-    /// Writes the values of each row's leaf, into every place unless it fails.
+    /// Writes the values of each row's leaf: every place of `out`, unless it fails.
     pub(crate) fn predict_into<X: Cell>(
         &self,
         out: &mut [MaybeUninit<f64>],
@@ -121,14 +128,15 @@ impl Tree {
         n_jobs: Option<i64>,
         go_on: impl FnMut() -> bool,
     ) -> Result<()> {
-        // The common case apart: to copy one number takes less than to ask how many there are.
+        // The common case of one value has a copy loop of a known length.
         if self.n_values() == 1 {
             return self.write_leaves(out, x, n_jobs, go_on, |leaf| [self.statistics.values[leaf]]);
         }
         self.write_leaves(out, x, n_jobs, go_on, |leaf| self.value(leaf))
     }
 
-    /// The place of the largest of each row's values, the first of equal ones: the code of the likeliest class.
+    /// The index of the largest of each row's values, the first of equal ones: the code of the most
+    /// probable class.
     ///
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
@@ -136,7 +144,7 @@ impl Tree {
         filled(x.n_rows(), |out| self.predict_class_into(out, x, n_jobs, || true))
     }
 
-    /// Writes the code of each row's likeliest class, into every place unless it fails.
+    /// Writes the code of each row's most probable class: every place of `out`, unless it fails.
     pub(crate) fn predict_class_into<X: Cell>(
         &self,
         out: &mut [MaybeUninit<i64>],
@@ -150,7 +158,7 @@ impl Tree {
         })
     }
 
-    /// The number of each row's leaf.
+    /// The node id of each row's leaf.
     ///
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
@@ -158,7 +166,7 @@ impl Tree {
         self.apply_while(x, n_jobs, || true)
     }
 
-    /// The same for as long as `go_on` says so.
+    /// The same, interrupted once `go_on` returns false.
     pub(crate) fn apply_while<X: Cell>(
         &self,
         x: &Matrix<'_, X>,
@@ -168,7 +176,7 @@ impl Tree {
         filled(x.n_rows(), |out| self.apply_into(out, x, n_jobs, go_on))
     }
 
-    /// Writes the number of each row's leaf, into every place unless it fails.
+    /// Writes the node id of each row's leaf: every place of `out`, unless it fails.
     pub(crate) fn apply_into<X: Cell>(
         &self,
         out: &mut [MaybeUninit<i64>],
@@ -179,7 +187,8 @@ impl Tree {
         self.write_leaves(out, x, n_jobs, go_on, |leaf| [leaf as i64])
     }
 
-    /// The nodes that each row passes, in ascending order: `nodes[starts[i]..starts[i + 1]]` are those of row `i`.
+    /// The nodes on the path of each row, in ascending order: `nodes[starts[i]..starts[i + 1]]` for
+    /// row `i`.
     ///
     /// # Errors
     /// If `x` has another number of columns than the tree was fitted on.
@@ -187,7 +196,7 @@ impl Tree {
         self.decision_path_while(x, || true)
     }
 
-    /// The same for as long as `go_on` says so.
+    /// The same, interrupted once `go_on` returns false.
     pub(crate) fn decision_path_while<X: Cell>(
         &self,
         x: &Matrix<'_, X>,
@@ -195,18 +204,18 @@ impl Tree {
     ) -> Result<(Vec<i64>, Vec<i64>)> {
         self.check_columns(x)?;
         let (mut starts, mut nodes) = (vec![0], Vec::<i64>::new());
-        let mut patience = Patience::new(go_on);
+        let mut check = InterruptCheck::new(go_on);
         for row in 0..x.n_rows() {
             let room = nodes.len().saturating_add(self.max_depth() + 1).saturating_mul(size_of::<i64>());
             nodes.try_reserve(self.max_depth() + 1).map_err(|_| Error::Memory { bytes: room })?;
             self.walk(|feature| x.get(row, feature).to_f64(), |node| nodes.push(node as i64));
-            patience.spend(nodes.len() - starts[row] as usize)?;
+            check.count(nodes.len() - starts[row] as usize)?;
             starts.push(nodes.len() as i64);
         }
         Ok((starts, nodes))
     }
 
-    /// Writes the entries of each row's leaf, row after row, into every place unless it fails.
+    /// Writes the entries of each row's leaf, row after row: every place of `out`, unless it fails.
     fn write_leaves<X: Cell, T: Copy + Send, E: AsRef<[T]>>(
         &self,
         out: &mut [MaybeUninit<T>],
@@ -219,7 +228,7 @@ impl Tree {
         let width = out.len() / x.n_rows();
         assert_eq!(out.len(), x.n_rows() * width);
         let team = Team::new(n_jobs, x.n_rows(), x.n_rows() * typical_depth(self))?;
-        let way = Way::new(self, x);
+        let walk = Walk::new(self, x);
         let chunk_rows = (x.n_rows() / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
         let mut chunks: Vec<_> = out.chunks_mut(chunk_rows * width).enumerate().collect();
         let work = || {
@@ -230,7 +239,7 @@ impl Tree {
                         return;
                     }
                     let leaves = &mut [0; BLOCK][..out.len() / width];
-                    way.leaves(first, leaves);
+                    walk.leaves(first, leaves);
                     for (&leaf, out) in leaves.iter().zip(out.chunks_exact_mut(width)) {
                         write_all(out, entries(leaf as usize).as_ref());
                     }
@@ -242,29 +251,30 @@ impl Tree {
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// The number of each row's leaf, for cells that are stored in any way, for as long as `go_on` says so.
+    /// The node id of each row's leaf, for any storage of X, interrupted once `go_on` returns
+    /// false.
     #[cfg(feature = "python")]
     pub(crate) fn apply_values_while(&self, x: &dyn Values, go_on: impl FnMut() -> bool) -> Result<Vec<i64>> {
-        let mut patience = Patience::new(go_on);
+        let mut check = InterruptCheck::new(go_on);
         let leaf = |row: usize| {
             let mut n_steps = 0;
             let leaf = self.walk(|feature| x.value(row, feature), |_| n_steps += 1);
-            patience.spend(n_steps)?;
+            check.count(n_steps)?;
             Ok(leaf as i64)
         };
         (0..x.n_rows()).map(leaf).collect()
     }
 
-    /// Writes the number of the leaf of each of these sparse rows: entries of row `i` are at `starts[i]..starts[i + 1]` of `columns` and
-    /// `cells`, all other cells are 0.
+    /// The node id of the leaf of each sparse row. The entries of row `i` are at
+    /// `starts[i]..starts[i + 1]` of `columns` and `cells`; all other cells are 0.
     ///
     /// # Errors
-    /// If the arrays don't fit together, or a column is one that the tree does not know.
+    /// If the arrays don't fit together, or a column index is not below the number of features.
     pub fn apply_sparse<X: Cell>(&self, starts: &[i64], columns: &[i32], cells: &[X]) -> Result<Vec<i64>> {
         self.apply_sparse_while(starts, columns, cells, || true)
     }
 
-    /// The same for as long as `go_on` says so.
+    /// The same, interrupted once `go_on` returns false.
     pub(crate) fn apply_sparse_while<X: Cell>(
         &self,
         starts: &[i64],
@@ -281,7 +291,7 @@ impl Tree {
             return refuse("a column index of the sparse matrix is out of range");
         }
         let mut row = vec![0.0; self.n_features()];
-        let mut patience = Patience::new(go_on);
+        let mut check = InterruptCheck::new(go_on);
         let leaf = |ends: &[i64]| {
             let entries = ends[0] as usize..ends[1] as usize;
             for (&column, cell) in columns[entries.clone()].iter().zip(&cells[entries.clone()]) {
@@ -292,13 +302,14 @@ impl Tree {
             for &column in &columns[entries] {
                 row[column as usize] = 0.0;
             }
-            patience.spend(n_steps)?;
+            check.count(n_steps)?;
             Ok(leaf as i64)
         };
         starts.windows(2).map(leaf).collect()
     }
 
-    /// Walks a row with these values to its leaf, calling `visit` for each node on the way, and returns the leaf.
+    /// Takes a row with these values to its leaf, and calls `visit` for each node on the path.
+    /// Returns the leaf.
     pub(crate) fn walk(&self, value: impl Fn(usize) -> f64, mut visit: impl FnMut(usize)) -> usize {
         let categories = self.categories.as_deref();
         let mut id = 0;
@@ -319,21 +330,21 @@ impl Tree {
     }
 }
 
-/// Asks now and then, by the steps that were walked, whether the work of one thread is to go on.
-struct Patience<F> {
+/// Calls `go_on` every `STEPS` steps of a walk in one thread.
+struct InterruptCheck<F> {
     go_on: F,
     left: usize,
 }
 
-impl<F: FnMut() -> bool> Patience<F> {
-    /// Some tens of milliseconds.
+impl<F: FnMut() -> bool> InterruptCheck<F> {
+    /// These take some tens of milliseconds.
     const STEPS: usize = 1 << 22;
 
     fn new(go_on: F) -> Self {
         Self { go_on, left: Self::STEPS }
     }
 
-    fn spend(&mut self, steps: usize) -> Result<()> {
+    fn count(&mut self, steps: usize) -> Result<()> {
         if let Some(left) = self.left.checked_sub(steps) {
             self.left = left;
             return Ok(());
@@ -343,17 +354,17 @@ impl<F: FnMut() -> bool> Patience<F> {
     }
 }
 
-/// A vector that `write` fills. Nothing is written first: one thread would write what all of them are about to write.
+/// A vector that `write` fills. Its memory is not zeroed first: one thread would write what all
+/// threads are about to write.
 fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>) -> Result<Vec<T>> {
     check_room(len.saturating_mul(size_of::<T>()))?;
     let mut out = Vec::with_capacity(len);
     write(&mut out.spare_capacity_mut()[..len])?;
-    // SAFETY: `predict_into` and its likes have written every place, or failed.
+    // SAFETY: `write` has written every place or failed, as documented at its callers.
     unsafe { out.set_len(len) };
     Ok(out)
 }
 
-/// Writes each place.
 fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
     assert_eq!(places.len(), entries.len());
     for (place, &entry) in places.iter_mut().zip(entries) {
@@ -361,7 +372,7 @@ fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
     }
 }
 
-/// Cells that a row visits, more or less: the depth of a balanced tree, more where a tree is far from that.
+/// About how many cells a row visits: the depth of a balanced tree, more for very unbalanced trees.
 fn typical_depth(tree: &Tree) -> usize {
     (tree.node_count().ilog2() as usize + 1).max(tree.max_depth() / 64)
 }

@@ -1,4 +1,4 @@
-//! Random arenas and rows, and predictions of them against the walk down the arena, row by row.
+//! Predictions of random trees and rows, compared with the walk down the arena row by row.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use proptest::test_runner::TestCaseResult;
 
 use crate::data::{Cell, Matrix};
 use crate::naive::draw::Dice;
-use crate::tree::{Node, Statistics, Test, Tree};
+use crate::tree::{ArenaNode, Statistics, Test, Tree};
 
-/// How a node's descendants are shared out between its children.
+/// How the descendants of a node are shared out between its children.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Balanced,
@@ -20,7 +20,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// Inner nodes on the left of the `n` below a node.
+    /// How many of the `n` inner nodes below a node are on the left.
     fn left(self, dice: &mut Dice, n: usize) -> usize {
         match self {
             Self::Balanced => n / 2,
@@ -39,11 +39,11 @@ enum Order {
     Columns,
     Backwards,
     EverySecond,
-    /// One row for all.
+    /// Every row is the same memory.
     Broadcast,
 }
 
-/// What a tree and rows are drawn from.
+/// The settings of a random tree and random rows.
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {
     n_inner: usize,
@@ -52,11 +52,11 @@ pub(super) struct Drawn {
     shape: Shape,
     n_rows: usize,
     order: Order,
-    /// How often a cell is missing.
+    /// Share of the cells that are missing.
     missing: f64,
     /// Whether infinities are among the cells.
     infinite: bool,
-    /// How often a threshold is an extreme one.
+    /// Share of the thresholds that are extreme.
     extreme: f64,
     seed: u64,
 }
@@ -105,15 +105,16 @@ impl Drawn {
     pub fn tree(&self) -> Tree {
         let mut dice = Dice::new(self.seed);
         let mut nodes = Vec::new();
-        // What is still to be written: a subtree of so many inner nodes, or the place of a right child.
+        // Still to be written: `Ok`, a subtree with this many inner nodes; `Err`, the inner node
+        // whose right child comes next.
         let mut pending = vec![Ok(self.n_inner)];
         while let Some(next) = pending.pop() {
             match next {
-                Ok(0) => nodes.push(Node::leaf()),
+                Ok(0) => nodes.push(ArenaNode::leaf()),
                 Ok(n) => {
                     let left = self.shape.left(&mut dice, n - 1);
                     pending.extend([Ok(n - 1 - left), Err(nodes.len()), Ok(left)]);
-                    nodes.push(Node::leaf());
+                    nodes.push(ArenaNode::leaf());
                 }
                 Err(parent) => nodes[parent] = self.draw_node(&mut dice, nodes.len()),
             }
@@ -124,14 +125,15 @@ impl Drawn {
         Tree::new(nodes, statistics, self.n_features, self.n_values, None).expect("a sound tree")
     }
 
-    fn draw_node(&self, dice: &mut Dice, right: usize) -> Node {
+    fn draw_node(&self, dice: &mut Dice, right: usize) -> ArenaNode {
         let ordinary = dice.unit() * 8.0 - 4.0;
         let threshold = if dice.chance(self.extreme) { THRESHOLDS[dice.below(THRESHOLDS.len())] } else { ordinary };
         let feature = dice.below(self.n_features) as u32;
-        Node::inner(Test { feature, threshold, missing_left: dice.chance(0.5), right: right as u32 })
+        ArenaNode::inner(Test { feature, threshold, missing_left: dice.chance(0.5), right: right as u32 })
     }
 
-    /// Cells for a matrix in any order: ordinary ones, the tree's thresholds and their neighbours.
+    /// Cells for a matrix of any order: ordinary ones, thresholds of the tree, and numbers next to
+    /// these.
     pub fn cells<X: Cell + FromF64>(&self, tree: &Tree) -> Vec<X> {
         let mut dice = Dice::new(!self.seed);
         let thresholds: Vec<f64> = tree.nodes.iter().filter_map(|node| Some(node.test()?.threshold)).collect();
@@ -164,7 +166,7 @@ impl Drawn {
     }
 }
 
-/// `f32` or `f64` of an `f64`, rounded if need be.
+/// Conversion from `f64`, rounded for `f32`.
 pub(super) trait FromF64 {
     fn from_f64(value: f64) -> Self;
 }
@@ -181,12 +183,13 @@ impl FromF64 for f64 {
     }
 }
 
-/// Each row's leaf, from the arena itself.
+/// Each row's leaf by the walk down the arena.
 pub(super) fn leaves<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> Vec<i64> {
     (0..x.n_rows()).map(|row| tree.walk(|feature| x.get(row, feature).to_f64(), |_| ()) as i64).collect()
 }
 
-/// Leaves, values and classes for each number of threads, from the arena's walk and from compact nodes.
+/// Checks leaves and values for several numbers of threads, before and after compact copies are
+/// built.
 fn check<X: Cell>(tree: &Tree, x: &Matrix<'_, X>) -> TestCaseResult {
     let leaves = leaves(tree, x);
     let values: Vec<f64> = leaves.iter().flat_map(|&leaf| tree.value(leaf as usize)).copied().collect();
@@ -209,7 +212,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
-    /// Enough for several chunks on several threads.
+    /// Enough rows for several pieces of work on several threads.
     #[test]
     fn many_rows(drawn in Drawn::any(9_000..20_000)) {
         let tree = Drawn { n_inner: drawn.n_inner.min(200), ..drawn.clone() }.tree();
@@ -229,7 +232,7 @@ fn chains_of_a_hundred_thousand_nodes() {
         let drawn = Drawn { extreme: 0.0, ..drawn(50_000, 2, shape) };
         let tree = drawn.tree();
         check(&tree, &drawn.matrix(&drawn.cells::<f32>(&tree))).unwrap();
-        // Rows that walk to the very end, and rows that leave at once.
+        // Rows that walk to the deepest leaf, and rows that leave at once.
         for end in [-1e10, 1e10] {
             let mut cells = vec![end; 200];
             cells[..100].fill(-end);
@@ -240,7 +243,7 @@ fn chains_of_a_hundred_thousand_nodes() {
 }
 
 #[test]
-fn more_features_or_nodes_than_8_bytes_can_tell() {
+fn more_features_or_nodes_than_fit_in_8_bytes() {
     for (n_inner, n_features) in [(300, 1_024), (300, 1_025), (300, 3_000), (1 << 20, 2), ((1 << 20) - 1, 2)] {
         let drawn = drawn(n_inner, n_features, Shape::Balanced);
         let tree = drawn.tree();
@@ -248,7 +251,7 @@ fn more_features_or_nodes_than_8_bytes_can_tell() {
         assert_eq!(narrow, n_features <= 1_024 && n_inner < 1 << 20);
         let cells = drawn.cells::<f32>(&tree);
         let x = drawn.matrix(&cells);
-        // Few rows of a large tree walk down the arena; often enough, and a copy is made.
+        // Few rows of a large tree walk down the arena. The copy is built after enough predictions.
         while tree.layouts.narrow.get().is_none() && tree.layouts.wide.get().is_none() {
             check(&tree, &x).unwrap();
         }
@@ -258,7 +261,7 @@ fn more_features_or_nodes_than_8_bytes_can_tell() {
 }
 
 #[test]
-fn a_large_tree_is_copied_once_enough_rows_have_asked() {
+fn a_large_tree_is_copied_after_enough_rows() {
     let drawn = drawn(50_000, 3, Shape::Balanced);
     let tree = drawn.tree();
     let cells = drawn.cells::<f64>(&tree);
@@ -272,11 +275,11 @@ fn a_large_tree_is_copied_once_enough_rows_have_asked() {
         tree.apply(&drawn.matrix(&cells), None).unwrap();
     }
     assert!(tree.layouts.wide.get().is_some(), "for two thousand rows");
-    assert!(copy.layouts.wide.get().is_none() && copy == tree, "a copy makes its own");
+    assert!(copy.layouts.wide.get().is_none() && copy == tree, "a clone builds its own");
 }
 
 #[test]
-fn many_threads_may_ask_at_once() {
+fn many_threads_predict_at_once() {
     let drawn = drawn(5_000, 3, Shape::Random);
     let tree = drawn.tree();
     let cells = drawn.cells::<f32>(&tree);

@@ -1,4 +1,4 @@
-//! numpy arrays → views of the core, without copies.
+//! numpy arrays → views for the core, without copies.
 
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
@@ -16,10 +16,11 @@ use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::memory::check_room;
 
-/// Results from this many bytes on are asked for first: one row is not to pay for it.
-const WORTH_ASKING: usize = 1 << 20;
+/// Available memory is checked for results of at least this many bytes; for a few rows the check
+/// would take longer than the prediction.
+const CHECKED_BYTES: usize = 1 << 20;
 
-/// X as the user has it: float32 or float64, in any memory order.
+/// X as the user passes it: float32 or float64, in any memory order.
 pub(super) enum Table<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
@@ -39,21 +40,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Table<'py> {
     }
 }
 
-/// What a fit reads: an array, or sparse columns as a tuple of scipy's arrays.
+/// X of a fit: an array, or sparse columns as a tuple of scipy's arrays.
 pub(super) enum Source<'py> {
     Dense(Table<'py>),
     Sparse(Entries<'py>),
 }
 
-/// The entries of sparse rows or columns: number of all rows or columns along which indices run, indptr, indices, and the data.
+/// The entries of sparse rows or columns.
 pub(super) struct Entries<'py> {
+    /// Number of rows of sparse columns, or of columns of sparse rows.
     pub n: usize,
+    /// scipy's `indptr`.
     pub starts: PyReadonlyArray1<'py, i64>,
     pub indices: PyReadonlyArray1<'py, i32>,
     pub cells: Cells<'py>,
 }
 
-/// The data of sparse rows or columns.
+/// scipy's `data`.
 pub(super) enum Cells<'py> {
     Narrow(PyReadonlyArray1<'py, f32>),
     Wide(PyReadonlyArray1<'py, f64>),
@@ -83,7 +86,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source<'py> {
     }
 }
 
-/// Calls one body with the matrix, or the other with the sparse columns, whatever their cells are.
+/// Evaluates `$dense` with the matrix, or `$sparse` with the sparse columns, for either type of
+/// cells.
 macro_rules! with_source {
     ($source:expr, |$x:ident| $dense:expr, |$columns:ident| $sparse:expr) => {
         match $source {
@@ -111,7 +115,8 @@ macro_rules! with_source {
 }
 pub(super) use with_source;
 
-/// Whether this is a numpy array (not of a class derived from it) that can be read as a matrix of so many columns.
+/// Whether this is a numpy array, not of a subclass, that can be read as a matrix with this number
+/// of columns.
 pub(super) fn is_plain_table(object: &Bound<'_, PyAny>, n_columns: usize) -> bool {
     let Ok(array) = object.cast_exact::<PyUntypedArray>() else { return false };
     (object.cast::<PyArray2<f32>>().is_ok() || object.cast::<PyArray2<f64>>().is_ok())
@@ -120,7 +125,7 @@ pub(super) fn is_plain_table(object: &Bound<'_, PyAny>, n_columns: usize) -> boo
         && array.is_aligned()
 }
 
-/// Calls `$body` with `$x` bound to the matrix, whatever its cells are.
+/// Evaluates `$body` with `$x` bound to the matrix, for either type of cells.
 macro_rules! with_matrix {
     ($table:expr, |$x:ident| $body:expr) => {
         match $table {
@@ -137,7 +142,7 @@ macro_rules! with_matrix {
 }
 pub(super) use with_matrix;
 
-/// The array's cells where they are.
+/// A view of the array's cells.
 pub(super) fn matrix<'a, X: Cell + Element>(array: &'a PyReadonlyArray2<'_, X>) -> Result<Matrix<'a, X>> {
     let size = size_of::<X>() as isize;
     let [n_rows, n_columns] = [array.shape()[0], array.shape()[1]];
@@ -147,20 +152,21 @@ pub(super) fn matrix<'a, X: Cell + Element>(array: &'a PyReadonlyArray2<'_, X>) 
     let strides = array.strides();
     let first = array.data();
     if first.align_offset(align_of::<X>()) != 0 || strides.iter().any(|stride| stride % size != 0) {
-        return Err(Error::argument("X", "its memory is not aligned; pass X.copy()"));
+        return Err(Error::argument("X", "is not aligned in memory; pass X.copy()"));
     }
     let [row_stride, column_stride] = [strides[0] / size, strides[1] / size];
     let (down, across) = ((n_rows as isize - 1) * row_stride, (n_columns as isize - 1) * column_stride);
     let before = -(down.min(0) + across.min(0));
     let len = before + down.max(0) + across.max(0) + 1;
-    // SAFETY: numpy keeps every element of an array that is aligned (checked above) inside one allocation, so the cells
-    // from the lowest to the highest address are readable. The handle keeps the array alive and, for rust-numpy's users,
-    // unchanged; code that writes to it all the same from another thread changes what is read, not where.
+    // SAFETY: numpy keeps every element of an array inside one allocation, and the array is aligned
+    // (checked above), so the cells from the lowest to the highest address are readable. The handle
+    // keeps the array alive, and users of rust-numpy can't change it. Other code that writes to it
+    // from another thread changes the values that are read, not the addresses.
     let cells = unsafe { std::slice::from_raw_parts(first.offset(-before), len as usize) };
     Matrix::with_strides(cells, before as usize, n_rows, n_columns, row_stride, column_stride)
 }
 
-/// A vector where it is; one with strides is copied.
+/// A view of a vector; a copy if its entries are not adjacent.
 pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
     match array.as_slice() {
         Ok(slice) => Cow::Borrowed(slice),
@@ -168,7 +174,8 @@ pub(super) fn vector<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) 
     }
 }
 
-/// The entries of an array of any shape, row after row; copied unless they lie so.
+/// A view of the entries of an array of any shape, row after row; a copy if they are stored in
+/// another order.
 pub(super) fn entries<'a, T: Element + Copy>(array: &'a PyReadonlyArrayDyn<'_, T>) -> Cow<'a, [T]> {
     match array.as_slice() {
         Ok(slice) => Cow::Borrowed(slice),
@@ -176,7 +183,7 @@ pub(super) fn entries<'a, T: Element + Copy>(array: &'a PyReadonlyArrayDyn<'_, T
     }
 }
 
-/// A new array that `write` fills. Its memory is numpy's, who knows how to get large pieces in large pages.
+/// A new array that `write` fills. numpy allocates it, because it gets large arrays in large pages.
 pub(super) fn filled<T: Element + Copy, const N: usize, D: Dimension>(
     py: Python<'_>,
     shape: [usize; N],
@@ -185,15 +192,15 @@ pub(super) fn filled<T: Element + Copy, const N: usize, D: Dimension>(
 where
     [usize; N]: IntoDimension<Dim = D>,
 {
-    // An array that can't be had is a panic.
+    // numpy panics if it can't allocate, so memory is checked first.
     let bytes = shape.iter().fold(size_of::<T>(), |bytes, &len| bytes.saturating_mul(len));
-    if bytes >= WORTH_ASKING {
+    if bytes >= CHECKED_BYTES {
         check_room(bytes)?;
     }
-    // SAFETY: the places of a new array are next to each other, and nobody has it before all of them are written: if that
-    // fails, it is dropped. Numbers need not be dropped.
+    // SAFETY: the places of a new array are contiguous, and no other code has the array before all
+    // places are written: if `write` fails, it is dropped. Numbers need no drop.
     let array = unsafe { PyArray::<T, D>::new(py, shape, false) };
-    // SAFETY: as above; any bytes will do for places that are still to be written.
+    // SAFETY: as above; `MaybeUninit` allows any bytes in places that are still to be written.
     write(unsafe { std::slice::from_raw_parts_mut(array.data().cast(), array.len()) })?;
     Ok(array)
 }

@@ -1,4 +1,4 @@
-//! Core errors → Python exceptions; panics too.
+//! Errors and panics of the core → Python exceptions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
             Error::Argument { .. } | Error::Model { .. } => PyValueError::new_err(error.to_string()),
-            // Python makes FileNotFoundError and its likes of the number.
+            // Python chooses the subclass, such as FileNotFoundError, by the code.
             Error::File { path, code: Some(code), problem } => {
                 PyOSError::new_err((code, problem, path.into_os_string()))
             }
@@ -23,8 +23,9 @@ impl From<Error> for PyErr {
     }
 }
 
-/// Runs core work without the interpreter. The work gets a function to ask, now and then, whether it is to go on:
-/// that is where Ctrl-C is noticed. A panic becomes an exception that `except Exception` catches.
+/// Runs core work without the interpreter. The work gets a function that returns false once it
+/// should stop; that function also checks for Ctrl-C. A panic becomes an exception that `except
+/// Exception` catches.
 pub(super) fn without_interpreter<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<R> + Send,
@@ -32,7 +33,8 @@ pub(super) fn without_interpreter<R: Send>(
     let mut signal = None;
     let outcome = py.detach(|| {
         let mut go_on = || {
-            #[allow(clippy::redundant_closure_for_method_calls)] // The method's lifetime is not general enough.
+            // The method's lifetime is not general enough.
+            #[allow(clippy::redundant_closure_for_method_calls)]
             let checked = Python::attach(|py| py.check_signals());
             signal = checked.err();
             signal.is_none()
@@ -50,7 +52,7 @@ pub(super) fn without_interpreter<R: Send>(
     }
 }
 
-/// Panic inside the core, in the pool: what users see of a bug is tested by one.
+/// Panic in a thread of the core, to test what users see of a bug.
 #[pyfunction]
 pub(super) fn _panic(py: Python<'_>) -> PyResult<()> {
     without_interpreter(py, |go_on| {

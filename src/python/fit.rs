@@ -1,4 +1,4 @@
-//! The functions that fit.
+//! The functions that fit trees.
 
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::fit::{fit_sparse_while, fit_while};
 use crate::params::{Loss, Params};
 
-/// The level of the quantile is a setting of its own.
+/// Names of the criteria. The quantile's level is a separate setting.
 const REGRESSION: &[(&str, Loss)] = &[
     ("squared_error", Loss::SquaredError),
     ("absolute_error", Loss::AbsoluteError),
@@ -50,14 +50,14 @@ fn fit(
     }
 }
 
-/// Who is told how far a fit is, if anybody, and what they raised.
+/// The user's progress callback, if there is one, and the exception that it raised.
 struct Progress {
     report: Option<Py<PyAny>>,
     failure: Option<PyErr>,
 }
 
 impl Progress {
-    /// Tells the share of the rows that have come to their leaf; false if that failed.
+    /// Reports the share of the rows that have reached their leaf; false if the callback raised.
     fn go_on(&mut self, share: f64) -> bool {
         if let Some(report) = &self.report {
             self.failure = Python::attach(|py| report.call1(py, (share,))).err();
@@ -69,7 +69,7 @@ impl Progress {
 /// Grow a regression tree.
 #[pyfunction]
 #[pyo3(signature = (X, y, sample_weight, settings))]
-#[allow(non_snake_case, clippy::needless_pass_by_value)] // X is scikit-learn's name; Python's arguments come by value.
+#[allow(non_snake_case, clippy::needless_pass_by_value)] // scikit-learn's X; extracted by value.
 pub(super) fn fit_regressor(
     py: Python<'_>,
     X: Source<'_>,
@@ -96,7 +96,7 @@ pub(super) fn fit_regressor(
 /// Grow a classification tree from class codes ``0 .. n_classes - 1``.
 #[pyfunction]
 #[pyo3(signature = (X, y, n_classes, sample_weight, settings))]
-#[allow(non_snake_case, clippy::needless_pass_by_value)] // X is scikit-learn's name; Python's arguments come by value.
+#[allow(non_snake_case, clippy::needless_pass_by_value)] // scikit-learn's X; extracted by value.
 pub(super) fn fit_classifier(
     py: Python<'_>,
     X: Source<'_>,
@@ -118,12 +118,12 @@ pub(super) fn fit_classifier(
     fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)
 }
 
-/// Number of columns of targets that are a matrix.
+/// Number of outputs if the targets are a matrix; `None` for a vector.
 fn n_outputs<T: Element>(y: &PyReadonlyArrayDyn<'_, T>) -> Option<usize> {
     y.shape().get(1).copied()
 }
 
-/// Gives the leaves the values that were asked for.
+/// Sets the values of the leaves as the setting `leaf_value` says.
 fn set_leaf_values(
     py: Python<'_>,
     PyTree(tree): PyTree,
@@ -158,7 +158,7 @@ fn set_leaf_values(
     Ok(PyTree(tree))
 }
 
-/// Number of CPUs this process may use (affinity, quota and environment respected).
+/// Get the number of CPUs that affinity, quota and environment allow this process to use.
 #[pyfunction]
 pub(super) fn available_threads() -> usize {
     crate::threads::available_threads()

@@ -10,10 +10,10 @@ use super::error::without_interpreter;
 use super::settings;
 use crate::median::{self, RunningMedian};
 
-/// Median of every prefix and the loss around it.
+/// Get the median of every prefix and the loss around it.
 #[pyfunction]
 #[pyo3(signature = (y, sample_weight=None, quantile=None), text_signature = "(y, sample_weight=None, quantile=0.5)")]
-#[allow(clippy::needless_pass_by_value, clippy::type_complexity)] // What Python passes and gets.
+#[allow(clippy::needless_pass_by_value, clippy::type_complexity)] // Python's types.
 pub(super) fn running_median<'py>(
     py: Python<'py>,
     y: PyReadonlyArray1<'py, f64>,
@@ -30,30 +30,33 @@ fn level(given: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
     given.map_or(Ok(0.5), |given| settings::number("quantile", given))
 }
 
-/// The median, or another quantile, of values that come and go.
+/// The median, or another quantile, of values that are added and removed.
 ///
-/// The median is a value with at most half of the weight strictly below it and at most half strictly above it. If all
-/// values between two neighbours are medians, it is their midpoint.
+/// The median is a value with at most half of the weight strictly below it and at most half
+/// strictly above it. If all values between two neighbours are medians, it is their midpoint.
 ///
-/// Two heaps hold the lower and the upper values, so that a value comes or goes in O(log n). With weights, one
-/// heavy value can send many others from heap to heap; `running_median` takes O(n log n) for all weights.
+/// Two heaps hold the lower and the upper values, so that adding or removing a value takes O(log
+/// n). With weights, one heavy value can move many others between the heaps; `running_median` takes
+/// O(n log n) for all weights.
 ///
 /// Parameters
 /// ----------
 /// quantile : float, default=0.5
-///     Level of the quantile, strictly between 0 and 1, if it is not to be the median: at most this share of the
-///     weight is below it, at most the rest above it.
+///     Level of the quantile, strictly between 0 and 1; 0.5 is the median. At most this share of
+///     the weight is below the quantile, and at most the rest is above it.
 ///
 /// Attributes
 /// ----------
 /// median : float
-///     The median; halfway between the small and the large one. NaN if there are no values.
+///     The median: the midpoint of the small and the large one. NaN if there are no values.
 /// small_median, large_median : float
-///     The least and the greatest of the values that are medians; the same if there is but one. NaN if there are no values.
+///     The least and the greatest of the values that are medians; equal if there is only one. NaN
+///     if there are no values.
 /// absolute_error : float
-///     Sum of ``weight * abs(value - median)``. For other levels than one half, the sum of pinball losses:
-///     ``quantile * (value - q)`` for values above the quantile ``q``, ``(1 - quantile) * (q - value)`` for values
-///     below it, each times its weight. Zero if there are no values.
+///     Sum of ``weight * abs(value - median)``. For levels other than 0.5, the sum of pinball
+///     losses: ``quantile * (value - q)`` for values above the quantile ``q``, and
+///     ``(1 - quantile) * (q - value)`` for values below it, each times its weight. Zero if there
+///     are no values.
 /// quantile : float
 ///     The level.
 ///
@@ -107,14 +110,14 @@ impl PyRunningMedian {
         Ok(self.0.push(value, weight)?)
     }
 
-    /// Take out a value that was added with this weight.
+    /// Remove a value that was added with this weight.
     ///
     /// Parameters
     /// ----------
     /// value : float
     ///     The value.
     /// weight : float, default=1.0
-    ///     The weight that it was added with. With weight zero, nothing is taken out.
+    ///     The weight that it was added with. With weight zero, nothing is removed.
     ///
     /// Raises
     /// ------
@@ -168,7 +171,7 @@ impl PyRunningMedian {
         format!("<RunningMedian of {} values, quantile={}>", self.0.len(), self.0.quantile())
     }
 
-    /// A copy with the same values.
+    /// Copy the median with its values.
     fn __copy__(&self) -> Self {
         Self(self.0.clone())
     }

@@ -1,4 +1,5 @@
-//! The Python module `splitwood._core`: registration only.
+//! The Python module `splitwood._core`. This file only registers its functions and classes;
+//! `python/splitwood/_core.pyi` has their types.
 
 mod arrays;
 mod error;
@@ -23,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::tree::PyTree;
 
-    #[allow(non_upper_case_globals)] // Python's own name for it.
+    #[allow(non_upper_case_globals)] // The name that Python uses.
     #[pymodule_export]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,4 +1,4 @@
-//! Model files for Python: a tree, labels, names and a text, in and out.
+//! Model files for Python: a tree, labels, feature names and parameters are written and read.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use super::error::without_interpreter;
 use super::tree::PyTree;
 use crate::model::{Labels, Model};
 
-/// Labels as a list of Python's own values, all of the type of the first.
+/// A list of Python values, all of the type of the first.
 impl<'py> FromPyObject<'_, 'py> for Labels {
     type Error = PyErr;
 
     fn extract(list: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let first = list.get_item(0)?;
-        // A bool is an int too.
+        // First, because a bool is also an int.
         if first.is_instance_of::<PyBool>() {
             list.extract().map(Self::Bools)
         } else if first.is_instance_of::<PyInt>() {
@@ -26,7 +26,7 @@ impl<'py> FromPyObject<'_, 'py> for Labels {
         } else if first.is_instance_of::<PyString>() {
             list.extract().map(Self::Strings)
         } else {
-            Err(PyTypeError::new_err(format!("a model file has no labels like {}", first.repr()?)))
+            Err(PyTypeError::new_err(format!("a model file can't store the label {}", first.repr()?)))
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn write_model(
     })
 }
 
-/// Tree, classes, names of features and parameters of a model file; everything is checked first.
+/// Get the tree, classes, feature names and parameters of a model file, after checking it.
 #[pyfunction]
 #[allow(clippy::type_complexity)] // The parts of a model.
 pub(super) fn read_model(

@@ -1,4 +1,5 @@
-//! Python values → raw settings. A value of the wrong type is refused here, by name; its size is judged in `params.rs`.
+//! Python values → raw settings. A value of the wrong type is refused here, by the name of its
+//! parameter; its range is checked in `params/valid.rs`.
 
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -7,10 +8,10 @@ use pyo3::types::PyDict;
 use crate::leaf_value::LeafValue;
 use crate::params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 
-/// A setting that was given by keyword and has not been looked at yet.
+/// The value of a setting, of any type.
 type Given<'py> = Bound<'py, PyAny>;
 
-/// All the settings of a fit by name, each of which must be there.
+/// The settings of a fit by name; all must be present.
 pub(super) struct Settings<'py>(Bound<'py, PyDict>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Settings<'py> {
@@ -38,7 +39,7 @@ impl<'py> Settings<'py> {
         leaf_value(self.get("leaf_value")?)
     }
 
-    /// A function to call with the share of the work that is done, or `None`.
+    /// The progress callback, or `None`. It is called with the share of the work that is done.
     pub fn progress(&self) -> PyResult<Option<Py<PyAny>>> {
         Ok(Some(self.get("progress")?).filter(|given| !given.is_none()).map(Bound::unbind))
     }
@@ -69,7 +70,7 @@ fn refuse<T>(name: &str, wanted: &str, given: &Given<'_>) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{name}: must be {wanted}, got {}", given.repr()?)))
 }
 
-/// A whole number; one that is too large for 64 bits counts as the largest.
+/// An integer. One that does not fit in 64 bits becomes the largest or the smallest.
 fn integer(given: &Given<'_>) -> Option<i64> {
     match given.extract::<i64>() {
         Ok(number) => Some(number),
@@ -121,7 +122,7 @@ fn splitter(given: &Given<'_>) -> PyResult<Splitter> {
     }
 }
 
-/// What a leaf is to predict.
+/// What a leaf predicts.
 pub(super) enum LeafSetting<'py> {
     /// The criterion's own value.
     Own,
@@ -139,7 +140,7 @@ fn leaf_value(given: Given<'_>) -> PyResult<LeafSetting<'_>> {
     }
 }
 
-/// What a callable for the leaves has returned: one number.
+/// The result of a callable for `leaf_value`, which must be one number.
 pub(super) fn returned_number(value: &Given<'_>) -> PyResult<f64> {
     match value.extract() {
         Ok(number) if value.len().is_err() => Ok(number),
@@ -147,7 +148,7 @@ pub(super) fn returned_number(value: &Given<'_>) -> PyResult<f64> {
     }
 }
 
-/// The loss of this name among those that go with the target.
+/// The loss with this name, among those for the kind of target.
 fn loss(given: &Given<'_>, known: &[(&str, Loss)]) -> PyResult<Loss> {
     let name = given.extract::<String>().unwrap_or_default();
     if let Some(&(_, loss)) = known.iter().find(|(known, _)| *known == name) {

@@ -1,5 +1,7 @@
 //! The class `Tree`: the arena as numpy arrays, with scikit-learn's names.
 
+#![allow(clippy::doc_markdown, reason = "docstrings are numpydoc")]
+
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -10,22 +12,65 @@ use super::error::without_interpreter;
 use super::settings;
 use crate::tree::{Arrays, Categories, CategorySets, Tree};
 
-/// What scikit-learn writes where a leaf has no feature and no threshold, and no children.
+/// scikit-learn's feature and threshold of a leaf, and the children of a leaf.
 const NO_FEATURE: i64 = -2;
 const NO_CHILD: i64 = -1;
 
-/// A fitted tree as arrays, node by node in depth-first order, as in scikit-learn.
+/// A fitted tree as arrays with one entry per node in depth-first order, as in scikit-learn.
+///
+/// Node 0 is the root; the left child of an inner node follows it directly. Leaves have
+/// ``children_left == children_right == -1`` and ``feature == threshold == -2``.
+///
+/// Attributes
+/// ----------
+/// n_features, n_outputs : int
+///     Number of features and of outputs.
+/// max_n_classes : int
+///     Number of classes of the output with the most classes; 1 for regression.
+/// n_classes : ndarray of shape (n_outputs,)
+///     ``max_n_classes`` for each output.
+/// node_count, capacity, n_leaves : int
+///     Number of nodes (twice, as in scikit-learn) and of leaves.
+/// max_depth : int
+///     Depth of the deepest leaf; the root has depth 0.
+/// children_left, children_right : ndarray of shape (node_count,)
+///     Node ids of the children.
+/// feature : ndarray of shape (node_count,)
+///     Feature that the node tests.
+/// threshold : ndarray of shape (node_count,)
+///     Values up to and including the threshold go left. NaN where categories decide.
+/// missing_go_to_left : ndarray of shape (node_count,)
+///     1 if missing values go left, else 0.
+/// value : ndarray of shape (node_count, n_outputs, max_n_classes)
+///     Predicted value, or the shares of the classes.
+/// impurity : ndarray of shape (node_count,)
+///     Loss of the node's training rows, averaged over their weight.
+/// n_node_samples, weighted_n_node_samples : ndarray of shape (node_count,)
+///     Number and weight of the node's training rows.
+///
+/// Examples
+/// --------
+/// >>> from splitwood import DecisionTreeRegressor
+/// >>> tree = DecisionTreeRegressor().fit([[0], [1], [2]], [1, 1, 4]).tree_
+/// >>> tree
+/// <splitwood tree: 3 nodes, depth 1, 1 features>
+/// >>> tree.children_left, tree.children_right
+/// (array([ 1, -1, -1]), array([ 2, -1, -1]))
+/// >>> tree.threshold
+/// array([ 1.5, -2. , -2. ])
+/// >>> tree.value.ravel()
+/// array([2., 1., 4.])
 #[pyclass(name = "Tree", module = "splitwood._core", frozen)]
 pub(super) struct PyTree(pub Tree);
 
 impl PyTree {
-    /// An array with an entry for each node.
+    /// An array with one entry per node.
     fn per_node<'py, T: numpy::Element + Copy>(
         &self,
         py: Python<'py>,
         entry: impl Fn(usize) -> T,
     ) -> Bound<'py, PyArray1<T>> {
-        numbers(py, &(0..self.0.node_count()).map(entry).collect::<Vec<T>>())
+        owned_array(py, &(0..self.0.node_count()).map(entry).collect::<Vec<T>>())
     }
 }
 
@@ -44,7 +89,7 @@ impl PyTree {
 
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        numbers(py, &vec![self.max_n_classes() as i64; self.0.n_outputs()])
+        owned_array(py, &vec![self.max_n_classes() as i64; self.0.n_outputs()])
     }
 
     #[getter]
@@ -97,12 +142,27 @@ impl PyTree {
         self.per_node(py, |node| u8::from(self.0.missing_go_to_left(node).unwrap_or(false)))
     }
 
-    /// Codes of the categories that go left at a node, or None if no categories decide there.
+    /// Get the codes of the categories that go left; None if a threshold splits the node.
+    ///
+    /// Parameters
+    /// ----------
+    /// node : int
+    ///     Node id.
+    ///
+    /// Returns
+    /// -------
+    /// codes : list of int or None
+    ///     The codes in ascending order; None also for leaves.
+    ///
+    /// Raises
+    /// ------
+    /// IndexError
+    ///     If there is no such node.
     fn categories_left(&self, node: usize) -> PyResult<Option<Vec<u32>>> {
         if node < self.0.node_count() {
             return Ok(self.0.categories_left(node));
         }
-        Err(PyIndexError::new_err(format!("node {node} of {}", self.0.node_count())))
+        Err(PyIndexError::new_err(format!("node {node} is not below {}, the number of nodes", self.0.node_count())))
     }
 
     #[getter]
@@ -126,7 +186,19 @@ impl PyTree {
         self.per_node(py, |node| self.0.weight(node))
     }
 
-    /// Value of the leaf of each row, of shape ``(n_samples, n_outputs * max_n_classes)``.
+    /// Get the values of each row's leaf.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// values : ndarray of shape (n_samples, n_outputs * max_n_classes)
+    ///     The values, output after output.
     #[pyo3(signature = (X, n_jobs=None))]
     fn predict<'py>(
         &self,
@@ -134,7 +206,7 @@ impl PyTree {
         X: Table<'py>,
         n_jobs: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let n_jobs = jobs(n_jobs)?;
+        let n_jobs = parse_n_jobs(n_jobs)?;
         with_matrix!(X, |x| {
             filled(py, [x.n_rows(), self.0.n_values()], |out| {
                 without_interpreter(py, |go_on| self.0.predict_into(out, x, n_jobs, go_on))
@@ -142,7 +214,19 @@ impl PyTree {
         })
     }
 
-    /// Column of the largest value of the leaf of each row, the first of equal ones.
+    /// Get the column of the largest value of each row's leaf; of equal ones, the first.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// codes : ndarray of shape (n_samples,)
+    ///     For one output, the code of the most probable class.
     #[pyo3(signature = (X, n_jobs=None))]
     fn predict_class<'py>(
         &self,
@@ -150,7 +234,7 @@ impl PyTree {
         X: Table<'py>,
         n_jobs: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let n_jobs = jobs(n_jobs)?;
+        let n_jobs = parse_n_jobs(n_jobs)?;
         with_matrix!(X, |x| {
             filled(py, [x.n_rows()], |out| {
                 without_interpreter(py, |go_on| self.0.predict_class_into(out, x, n_jobs, go_on))
@@ -158,12 +242,24 @@ impl PyTree {
         })
     }
 
-    /// Whether ``X`` is a plain array that can be predicted as it is.
+    /// Whether ``X`` is an array that the core can read in place.
     fn reads(&self, X: &Bound<'_, PyAny>) -> bool {
         is_plain_table(X, self.0.n_features())
     }
 
-    /// Node id of the leaf of each row.
+    /// Get the node id of each row's leaf.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// leaves : ndarray of shape (n_samples,)
+    ///     Node ids.
     #[pyo3(signature = (X, n_jobs=None))]
     fn apply<'py>(
         &self,
@@ -171,17 +267,21 @@ impl PyTree {
         X: Table<'py>,
         n_jobs: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let n_jobs = jobs(n_jobs)?;
+        let n_jobs = parse_n_jobs(n_jobs)?;
         with_matrix!(X, |x| {
             filled(py, [x.n_rows()], |out| without_interpreter(py, |go_on| self.0.apply_into(out, x, n_jobs, go_on)))
         })
     }
 
-    /// Node id of the leaf of each sparse row, given as ``(n_features, indptr, indices, data)``.
-    #[allow(clippy::needless_pass_by_value)] // Python's arguments come by value.
+    /// Get the leaf of each sparse row, for ``X = (n_features, indptr, indices, data)``.
+    #[allow(clippy::needless_pass_by_value)] // Extracted by value.
     fn apply_sparse<'py>(&self, py: Python<'py>, X: Entries<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         if X.n != self.0.n_features() {
-            return Err(PyValueError::new_err(format!("X: has {} columns, not {}", X.n, self.0.n_features())));
+            return Err(PyValueError::new_err(format!(
+                "X: has {} columns, but the tree was fitted on {}",
+                X.n,
+                self.0.n_features()
+            )));
         }
         let (starts, columns) = (vector(&X.starts), vector(&X.indices));
         let leaves = match &X.cells {
@@ -194,10 +294,22 @@ impl PyTree {
                 without_interpreter(py, |go_on| self.0.apply_sparse_while(&starts, &columns, &cells, go_on))
             }
         }?;
-        Ok(numbers(py, &leaves))
+        Ok(owned_array(py, &leaves))
     }
 
-    /// Nodes that each row passes, as ``(indptr, indices)`` of a CSR matrix.
+    /// Get the nodes on each row's path, as ``(indptr, indices)`` of a CSR matrix.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    ///
+    /// Returns
+    /// -------
+    /// indptr : ndarray of shape (n_samples + 1,)
+    ///     The path of row ``i`` is ``indices[indptr[i]:indptr[i + 1]]``.
+    /// indices : ndarray
+    ///     Node ids, ascending along each path.
     #[allow(clippy::type_complexity)] // A pair of arrays.
     fn decision_path<'py>(
         &self,
@@ -210,17 +322,34 @@ impl PyTree {
         })
     }
 
-    /// Total loss removed by the splits on each feature, scaled to a sum of one by default.
+    /// Get the loss that the splits on each feature remove, by default scaled to a sum of 1.
+    ///
+    /// Parameters
+    /// ----------
+    /// normalize : bool, default=True
+    ///     Whether to scale the importances to a sum of 1.
+    ///
+    /// Returns
+    /// -------
+    /// importances : ndarray of shape (n_features,)
+    ///     The importances.
     #[pyo3(signature = (normalize=true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
-        numbers(py, &self.0.feature_importances(normalize))
+        owned_array(py, &self.0.feature_importances(normalize))
     }
 
-    /// Prices of a leaf at which pruning makes smaller trees, and their losses.
+    /// Get the costs per leaf at which the pruned tree changes, and the losses of the trees.
+    ///
+    /// Returns
+    /// -------
+    /// ccp_alphas : ndarray
+    ///     The least ``ccp_alpha`` of each tree, ascending; the first tree is this one.
+    /// impurities : ndarray
+    ///     The sum of the losses of each tree's leaves, averaged over the training weight.
     #[allow(clippy::type_complexity)] // A pair of arrays.
     fn pruning_path<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let path = without_interpreter(py, |_| Ok(self.0.pruning_path()))?;
-        Ok((numbers(py, &path.ccp_alphas), numbers(py, &path.impurities)))
+        Ok((owned_array(py, &path.ccp_alphas), owned_array(py, &path.impurities)))
     }
 
     fn __repr__(&self) -> String {
@@ -233,7 +362,7 @@ impl PyTree {
         )
     }
 
-    /// The bytes of the model file, so that a pickle is checked like one.
+    /// Pickle the bytes of the model file, which are checked when they are loaded.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let tree = &slf.get().0;
         let bytes = without_interpreter(slf.py(), |_| tree.check_all().map(|_| tree.to_bytes()))?;
@@ -246,7 +375,7 @@ impl PyTree {
         without_interpreter(py, |_| Tree::from_bytes(bytes)).map(Self)
     }
 
-    /// All parts of the tree by name, for ``_from_state``.
+    /// Get all parts of the tree by name, for ``_from_state``.
     fn _state<'py>(slf: &Bound<'py, Self>) -> TreeState<'py> {
         let py = slf.py();
         let tree = slf.get();
@@ -319,12 +448,12 @@ struct CategoryState {
     sets: Vec<u64>,
 }
 
-/// An array in numpy's own memory: of arrays in memory of others numpy refuses some things, for example to make a view writable again,
-/// which scipy does to those that it is indexed with.
-fn numbers<'py, T: numpy::Element + Copy>(py: Python<'py>, numbers: &[T]) -> Bound<'py, PyArray1<T>> {
-    PyArray1::from_slice(py, numbers)
+/// A copy in an array whose memory numpy owns. Of other arrays numpy refuses some operations, for
+/// example to make a view writable again, which scipy does with its index arrays.
+fn owned_array<'py, T: numpy::Element + Copy>(py: Python<'py>, entries: &[T]) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_slice(py, entries)
 }
 
-fn jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
+fn parse_n_jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
     n_jobs.map_or(Ok(None), |given| settings::optional_integer("n_jobs", given))
 }

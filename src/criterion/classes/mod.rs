@@ -1,10 +1,12 @@
 //! Gini impurity and entropy for any number of classes.
 //!
-//! Class weights are integers on the node's grid, so counts don't depend on the order of the rows. A row that moves to the left
-//! changes one class, so the two impurities are updated in O(1); that running value, with room for its rounding, only
-//! screens. The positions that pass get their gain from the counts, in O(classes).
+//! The weights of the classes are integers on the node's grid, so sums don't depend on the order of
+//! the rows. A row that moves to the left changes one class, so the impurities of both sides are
+//! updated in O(1). This running value, with room for its rounding, only screens: cuts that pass
+//! get their gain from the sums, in O(classes).
 //!
-//! Two classes and Gini are the squared error of a 0/1 target: `squared.rs` does that faster.
+//! Gini impurity of two classes is the squared error of a 0/1 target, which `squared/` computes
+//! faster. Cost: O(rows) per feature, and O(classes) per cut that passes the screen.
 
 mod sweep;
 
@@ -14,11 +16,12 @@ use super::{
 use crate::params::Impurity;
 use crate::split::Contest;
 
-/// Class trees over codes with (`Weighted<u32>`) or without (`u32`) weights.
+/// Gini impurity or entropy of class codes with (`Weighted<u32>`) or without (`u32`) weights.
 pub(crate) struct Classes<T> {
     n_values: usize,
     impurity: Impurity,
-    /// x · ln x for x = 0, 1, …: entropy of unweighted rows needs no logarithm while it screens.
+    /// x · ln x for x = 0, 1, …, so that the screen needs no logarithm for the entropy of
+    /// unweighted rows.
     x_ln_x: Vec<f64>,
     sample: std::marker::PhantomData<T>,
 }
@@ -30,7 +33,7 @@ pub(crate) trait ClassContribution: Copy + Default + Send + Sync {
     fn units(self) -> i64;
 }
 
-/// Of weight one.
+/// A row of weight one: its class alone.
 impl ClassContribution for u32 {
     #[inline(always)]
     fn new(class: u32, _: i64) -> Self {
@@ -74,9 +77,10 @@ impl ClassSample for Weighted<u32> {
     type Contribution = (u32, i64);
 }
 
-/// Weight of each class on the node's grid.
+/// The classes of a node's rows; weights are on the node's grid.
 pub(crate) struct ClassNode {
     rows: usize,
+    /// By class.
     counts: Box<[i64]>,
     total: i64,
     grid: Grid,
@@ -100,7 +104,8 @@ impl<T: ClassSample> Classes<T> {
     }
 }
 
-/// x · ln x, and its limit 0 at 0. Not `f64::ln`: that is the platform's, and its last bit differs between machines.
+/// x · ln x, and its limit 0 at 0. It does not use `f64::ln`, whose last bit differs between
+/// platforms.
 fn x_ln_x(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * libm::log(x) }
 }
@@ -186,7 +191,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     fn noise(&self, node: &ClassNode) -> f64 {
         match self.impurity {
             Impurity::Gini => 0.0,
-            // Logarithms round: differences below this say nothing.
+            // Logarithms are rounded: smaller differences mean nothing.
             Impurity::Entropy => node.total as f64 * 1e-13,
         }
     }
@@ -201,7 +206,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     }
 }
 
-/// Of two classes.
+/// Defined for two classes.
 impl<T: ClassSample> ScalarTargets<T> for Classes<T> {
     fn sample(&self, item: T) -> (f64, f64) {
         (f64::from(u8::from(item.y() == 1)), item.weight())

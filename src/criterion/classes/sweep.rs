@@ -1,5 +1,5 @@
-//! HOT: the walk over a node's rows in a feature's order. Running impurities screen the positions; the
-//! few that pass get their gain from the counts.
+//! HOT: the sweep over a node's rows in a feature's order. Running impurities screen the cuts; the
+//! few that pass get their gain from the sums of the classes.
 
 use super::{ClassContribution, ClassNode, ClassSample, Classes, x_ln_x};
 use crate::criterion::{ContributionsOf, Cuts};
@@ -7,7 +7,8 @@ use crate::params::Impurity;
 use crate::split::Contest;
 
 impl<T: ClassSample> Classes<T> {
-    /// Offers every cut that could win; `left` is a buffer for the weight of each class on the left.
+    /// Offers every cut that could win; `left` is a buffer for the weight of each class on the
+    /// left.
     pub(super) fn walk<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &ClassNode,
@@ -21,7 +22,7 @@ impl<T: ClassSample> Classes<T> {
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cuts.min_weight;
         let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
         let whole = self.part(all, node.total);
-        // Each row rounds both running sums a few times, unless they are of whole numbers.
+        // Each row adds a few roundings to both running sums, unless the sums are whole numbers.
         let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && contributions.len() < 1 << 26;
         let rounding = if is_exact { 0.0 } else { (contributions.len() + 16) as f64 * f64::EPSILON };
         let error = (all + self.convex(node.total)) * rounding;
@@ -35,7 +36,7 @@ impl<T: ClassSample> Classes<T> {
             left[class] = l + units;
             weight += units;
             let parts = self.part(left_sum + error, weight) + self.part(right_sum + error, node.total - weight);
-            // The last roundings are of the parts themselves.
+            // The factor covers the rounding of the two parts.
             if parts * (1.0 + 1e-14) - whole >= contest.bar() && cuts.allow(place + 1) {
                 let gain = self.gain(node, left, weight);
                 if heavy_enough(weight) && heavy_enough(node.total - weight) {
@@ -45,8 +46,8 @@ impl<T: ClassSample> Classes<T> {
         }
     }
 
-    /// The convex function whose sum over the classes of a child, less its value for the whole child in the case of the
-    /// entropy, is what the split is to make large.
+    /// A convex function of a class's weight. The gain grows with its sum over the classes of each
+    /// child (for the entropy, less its value for the whole child).
     #[inline]
     fn convex(&self, weight: i64) -> f64 {
         match self.impurity {
@@ -56,7 +57,7 @@ impl<T: ClassSample> Classes<T> {
         }
     }
 
-    /// What a child of this weight and sum of convex parts adds to the gain.
+    /// The part of a child in the gain, from its weight and the sum of `convex` over its classes.
     #[inline]
     fn part(&self, convex_sum: f64, weight: i64) -> f64 {
         match self.impurity {
@@ -65,11 +66,11 @@ impl<T: ClassSample> Classes<T> {
         }
     }
 
-    /// The gain from the counts alone, the same if left and right change places.
+    /// The gain from the sums of the classes alone; the same if left and right are exchanged.
     fn gain(&self, node: &ClassNode, left: &[i64], weight: i64) -> f64 {
         let rest = node.total - weight;
         if weight == 0 || rest == 0 {
-            // Rows too light for the grid.
+            // A side without weight: its rows are too light for the grid.
             return 0.0;
         }
         let classes = || left.iter().zip(&*node.counts).filter(|&(_, &all)| all > 0);

@@ -1,19 +1,23 @@
-//! Half Poisson deviance, for counts and other targets that are not negative. With mean `m` and weight `W` of a node,
+//! Half Poisson deviance, for counts and other targets that are not negative.
+//!
+//! With mean `m` and weight `W` of a node,
 //!
 //! ```text
 //! loss = Σ w · y · ln(y / m)
 //! gain = m · (w · h(e) + w' · h(e')),   h(x) = (1 + x) · ln(1 + x) − x
 //! ```
 //!
-//! where `w`, `w'` are the weights of the children and `e`, `e'` the shares by which their means deviate from `m`. `h` is never negative
-//! and about x²/2 near 0, so nothing cancels, however close the means are: gains are good to a few roundings. As in `squared.rs`, sums are of
-//! w·(y − lowest y), integers on the node's grid, and `d = W·s − w·S`, which `e = d / (w·Σwy)` is made of, is exact.
+//! where `w`, `w'` are the weights of the children and `e`, `e'` the relative deviations of their
+//! means from `m`. `h` is never negative and about x²/2 near 0. So nothing cancels, however close
+//! the means are, and gains are good to a few roundings. As in `squared/`, sums are of w·(y −
+//! lowest y), integers on the node's grid, so that `d = W·s − w·S` is exact, and `e = d / (w·Σwy)`.
 //!
-//! A leaf must not predict 0, for its deviance would be infinite as soon as anything happens: as in scikit-learn, cuts with a child whose
-//! targets are all 0 are not allowed.
+//! A leaf must not predict 0: its deviance would be infinite for every later target above 0. As in
+//! scikit-learn, cuts with a child whose targets are all 0 are not allowed.
 //!
-//! Logarithms are dear. `h(x) <= x²` rules out most positions by a multiply and compare, `h(x) <= x²/2` (for x > 0) and a
-//! polynomial (for x < 0) most of the others. Cost: O(rows) a feature, and a logarithm a row for each node's impurity.
+//! Logarithms are slow. `h(x) <= x²` rules out most cuts by a multiplication and a comparison;
+//! `h(x) <= x²/2` (for x > 0) and a polynomial (for x < 0) rule out most of the rest. Cost: O(rows)
+//! per feature, and one logarithm per row for each node's impurity.
 
 mod sweep;
 
@@ -26,7 +30,7 @@ use crate::split::Contest;
 
 /// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
 pub(crate) struct Poisson<T> {
-    /// What a target of one stands for.
+    /// The user's value of a target of one: targets are scaled to ordinary size.
     unit: f64,
     sample: PhantomData<T>,
 }
@@ -37,7 +41,7 @@ impl<T> Poisson<T> {
     }
 }
 
-/// What some rows add to the node's sums, on its grids: of w·(y − lowest), and of w.
+/// Sums of w·(y − lowest) and of w over some rows, on the node's grids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     value: i64,
@@ -92,10 +96,11 @@ impl PoissonNode {
         node
     }
 
-    /// Computes what targets that differ have: a sum on the grid, and an impurity.
+    /// Computes sum, mean and impurity of targets that are not all equal.
     fn average<T: Sample<f64>>(&mut self, items: &[T]) {
         let weight = self.weight();
-        // Above the lowest value, where the mean has all its bits, however far from 0 that is.
+        // Relative to the lowest value: there the mean keeps all its bits, however far from 0 it
+        // is.
         let above = self.total.value as f64 * self.values.unit / weight;
         self.mean = self.lowest + above;
         self.sum = self.mean * (weight / self.values.unit);
@@ -103,7 +108,8 @@ impl PoissonNode {
         self.impurity = self.mean * items.iter().map(excess).sum::<f64>() / weight;
     }
 
-    /// At least a unit of what is not 0: no sum of targets above 0 is 0, and no child without weight.
+    /// The contribution of a row. What is not 0 becomes at least one unit: no sum of targets above
+    /// 0 is 0, and no child is without weight.
     #[inline(always)]
     fn put<T: Sample<f64>>(&self, item: T) -> Sums {
         let above = item.y() - self.lowest;
@@ -122,12 +128,12 @@ impl PoissonNode {
         self.lowest > 0.0 || (left.value > 0 && left.value < self.total.value)
     }
 
-    /// The gain of a cut in units of `values`, the same if left and right change places.
+    /// The gain of a cut in units of `values`; the same if left and right are exchanged.
     fn gain(&self, n_left: usize, left: Sums) -> f64 {
         let total = self.total;
         let (w, rest) = (left.weight, total.weight - left.weight);
         let d = i128::from(total.weight) * i128::from(left.value) - i128::from(w) * i128::from(total.value);
-        // Each row was rounded to a unit: means closer than that are equal.
+        // Each row was rounded to a unit: means that are closer than that count as equal.
         let few_rows = n_left.min(self.rows - n_left);
         if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 {
             return 0.0;
@@ -145,10 +151,11 @@ fn grid_of(numbers: impl Iterator<Item = f64>) -> Grid {
     Grid::new(largest, total)
 }
 
-/// (1 + x) · ln(1 + x) − x for x >= −1, without cancellation. Not `f64::ln_1p`: its last bit differs between machines.
+/// (1 + x) · ln(1 + x) − x for x >= −1, without cancellation. It does not use `f64::ln_1p`, whose
+/// last bit differs between platforms.
 fn h(x: f64) -> f64 {
     if x.abs() < 0.1 {
-        // x² · Σ (−x)^k / ((k + 1)(k + 2)): what is left out is below 2^-53 of it.
+        // x² · Σ (−x)^k / ((k + 1)(k + 2)). The terms left out are below 2^-53 of the sum.
         let series = (0..15).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum);
         x * x * series
     } else if x <= -1.0 {
@@ -175,7 +182,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
 
     fn tabulate(&self, _: &PoissonNode, _: &[T], (): &mut ()) {}
 
-    /// Also with fewer than two targets above 0: each child would need one.
+    /// A node with fewer than two targets above 0 counts as pure: each child would need one.
     fn is_pure(&self, node: &PoissonNode) -> bool {
         node.lowest == node.highest || node.positive < 2
     }
@@ -249,7 +256,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The series alone, with terms enough for x up to 1/2 in size.
+    /// The series alone, with enough terms for |x| up to 1/2.
     fn series(x: f64) -> f64 {
         (0..60).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum) * x * x
     }

@@ -1,4 +1,4 @@
-//! HOT: the walk over a node's rows in a feature's order, and the screen that most positions fail.
+//! HOT: the sweep over a node's rows in a feature's order, and the screen that most cuts fail.
 
 use super::{PoissonNode, Sums};
 use crate::contribution::Contributions;
@@ -8,7 +8,7 @@ use crate::split::Contest;
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
 
-/// The tests that most positions fail, in f64 and never too strict.
+/// The tests that most cuts fail. They compute in f64 and are never too strict.
 struct Screen {
     /// S / W, for the sums of w·(y − lowest).
     mean: f64,
@@ -19,7 +19,7 @@ struct Screen {
     slack: f64,
     /// Σwy / W².
     scale: f64,
-    /// The contest's.
+    /// The contest's bar.
     bar: f64,
 }
 
@@ -36,7 +36,7 @@ impl Screen {
         }
     }
 
-    /// Whether the gain can reach the bar: first with h(x) <= x², then with closer bounds.
+    /// Whether the gain can reach the bar: first by h(x) <= x², then by closer bounds.
     #[inline(always)]
     fn passes(&self, left: Sums) -> bool {
         let (value, w) = (left.value as f64, left.weight as f64);
@@ -47,10 +47,12 @@ impl Screen {
         size * size >= self.bar * self.scale * (w * rest) && self.bound(children, size) >= self.bar
     }
 
-    /// An upper bound of the gain; the child that is above the mean first.
+    /// An upper bound of the gain. `above` is the weight of the child whose mean is above the
+    /// node's.
     fn bound(&self, [above, below]: [f64; 2], deviation: f64) -> f64 {
         let (up, down) = (deviation / above * self.share, deviation / below * self.share);
-        // 2 · h(−x) = x² · (1 + x/3 + x²/6 + x³/10 + …) for x up to 1, where the series sums up to 2.
+        // 2 · h(−x) = x² · (1 + x/3 + x²/6 + x³/10 + …) for x up to 1, where the series sums up to
+        // 2.
         let halves = above * up * up + below * down * down * (1.0 + down * (1.0 / 3.0 + down * (2.0 / 3.0)));
         halves * (0.5 + SCREEN_SLACK) / self.share
     }

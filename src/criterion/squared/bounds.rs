@@ -1,29 +1,34 @@
 //! HOT: upper bounds on the gains of a small node's features, several features at a time.
 //!
-//! Most features of a node are hopeless, and in a small node that is cheaper to see for all positions at once than
-//! position by position. With `t` the sum of the first `k` of `m` rows' deviations from the node's mean,
+//! Most features of a node can't win, and in a small node it is cheaper to see this for all cuts at
+//! once than cut by cut. With `t` the sum of the deviations of the first `k` of `m` rows from the
+//! node's mean,
 //!
 //! ```text
 //! gain = t² · m² / (k · (m − k)) = t² · (1/k + 1/(m − k)) · m
 //! ```
 //!
-//! so a running sum, two multiplications and a maximum a row give the highest gain of a feature, up to rounding and
-//! to cuts that would part equal values. No step depends on the data but the sum, and the sums of different features
-//! go on side by side.
+//! so a running sum, two multiplications and a maximum per row give the highest gain of a feature,
+//! up to rounding and to cuts that would part equal values. The only data dependency is the running
+//! sum, and the sums of four features are computed side by side. If one cut of one feature gains
+//! clearly more than all others, it is returned as the winner, and no feature is swept.
+//!
+//! Cost: O(rows) per feature. `check_bounds` of `criterion/tests.rs` compares bounds and gains.
 
 use super::sweep::LARGE;
 use super::{SquaredError, SquaredNode, SquaredScratch};
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::criterion::{BoundVerdict, ContributionsOf, Cuts, GainBounds, SmallNode};
 
-/// Features whose sums go on side by side: enough to hide that each addition waits for the one before.
+/// Features whose sums are computed side by side: enough to hide the latency of the additions.
 const LANES: usize = 4;
 
-/// What is added for rounding may be this share of a gain. The less it may be, the more an error of `t` must be magnified.
+/// The share of a gain that the allowance for rounding may add. The smaller this share, the more an
+/// error of `t` is magnified.
 const SHARE: f64 = 1e-12;
 
-/// A cut that gains more than all others by this share is the winner: far above what rounding can do to a gain whose `t` is
-/// not small beside its error.
+/// A cut that gains more than all others by this share wins. It is far above the rounding of a gain
+/// whose `t` is not small beside its error.
 const CLEAR: f64 = 1e-8;
 
 /// 1 / k.
@@ -37,7 +42,7 @@ const RECIPROCALS: [f64; LARGE] = {
     reciprocals
 };
 
-/// Bounds for unweighted targets: with weights, a sweep costs no more.
+/// Bounds for unweighted targets. With weights, a sweep is as cheap as a bound.
 pub(crate) struct SquaredBounds;
 
 impl GainBounds<SquaredError<f64>> for SquaredBounds {
@@ -79,15 +84,17 @@ impl GainBounds<SquaredError<f64>> for SquaredBounds {
 /// Buffers for the bounds of one node.
 #[derive(Default)]
 pub(super) struct BoundBuffers {
-    /// Of each row of the node: the deviation from its mean, in units of its grid. Half a megabyte, so only on demand.
+    /// By row of the node: the deviation from its mean, in units of its grid. The table takes half
+    /// a megabyte, so it is allocated on demand.
     deviations: Option<Box<[f64; LOCAL_ROWS]>>,
-    /// Of each number of rows on the left: `1/k + 1/(m − k)`, or 0 if there must be more rows on the left.
+    /// By number of rows on the left, `k`: `1/k + 1/(m − k)`, or 0 if `k` is too small.
     scales: Vec<f64>,
 }
 
 impl BoundBuffers {
-    /// Writes a bound for each of the orders; at least `min_rows` rows are to be on either side. Returns the order and
-    /// the number of rows on the left of a cut that gains clearly more than all others, if there is one.
+    /// Writes a bound for each of the orders, with at least `min_rows` rows on either side. Returns
+    /// the order and the number of rows on the left of a cut that gains clearly more than all
+    /// others, if there is one.
     fn bound(
         &mut self,
         node: &SquaredNode,
@@ -118,26 +125,29 @@ impl BoundBuffers {
             bounds.extend(highest_gains([orders.of(feature)], deviations, &self.scales));
         }
 
-        // Each deviation is off by a few units in its last place, and so is the sum after each addition.
+        // Each deviation is off by a few units in its last place, and so is the sum after each
+        // addition.
         let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_contribution;
         // (t + e)² ≤ t² · (1 + share) + e² · (1 + 1/share); no scale is above 2.
         let room = 2.0 * error * error * (1.0 + 1.0 / SHARE);
-        let favourite =
+        let best_feature =
             (1..n_features).fold(0, |best, feature| if bounds[feature] > bounds[best] { feature } else { best });
-        let close = bounds[favourite] * (1.0 - CLEAR);
+        let close = bounds[best_feature] * (1.0 - CLEAR);
         let n_rivals = bounds.iter().filter(|&&bound| bound >= close).count();
         for bound in bounds {
             *bound = (*bound * (1.0 + 2.0 * SHARE) + room) * rows as f64;
         }
-        // t is at least the root of close / 2: its error, twice and as a share of that, is to be far below what is clear.
+        // `t` is at least the root of close / 2. Twice its error, as a share of that, must be far
+        // below `CLEAR`.
         if n_rivals > 1 || close < 2.0 * (20.0 / CLEAR * error).powi(2) {
             return None;
         }
-        Some((favourite, only_cut(orders.of(favourite), deviations, &self.scales, close)?))
+        Some((best_feature, only_cut(orders.of(best_feature), deviations, &self.scales, close)?))
     }
 }
 
-/// The number of rows on the left of the one cut with a `t² · (1/k + 1/(m − k))` this high, if it is the only one.
+/// The number of rows on the left of the cut whose `t² · (1/k + 1/(m − k))` is at least `close`;
+/// `None` if several cuts reach it.
 fn only_cut(order: &[u16], deviations: &[f64; LOCAL_ROWS], scales: &[f64], close: f64) -> Option<usize> {
     let (mut sum, mut found, mut n_found) = (0.0, 0, 0);
     for (place, (&row, &scale)) in order.iter().zip(scales).enumerate() {

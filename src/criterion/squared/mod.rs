@@ -1,16 +1,27 @@
-//! HOT: squared error. With sums over the left child, `s` of w·(y − lowest y) and `w` of weights, and `S`, `W` over the node,
+//! HOT: squared error.
+//!
+//! With the sums over the left child, `s` of w·(y − lowest y) and `w` of weights, and `S`, `W` over
+//! the node,
 //!
 //! ```text
-//! gain = d² / (w · (W − w)),   d = W·s − w·S            (times W, and in units of the node's grids)
+//! gain = d² / (w · (W − w)),   d = W·s − w·S      (times W, and in units of the node's grids)
 //! ```
 //!
-//! which is the decrease of Σw(y − mean)² without its parts that are the same for every cut. `d` is exact: both products
-//! are of integers on the node's grids. Most positions never see this division. One multiply and compare tells whether
-//! `(s − w·S/W)² ≥ bar · w · (W − w) / W²` can hold, and for nodes of 256 rows and more, whole blocks of 32 rows are
-//! skipped: inside a block the prefix sum can't leave the sums at its edges by more than a quarter of 32 times the range of y.
-//! Both tests are upper bounds with room for their own rounding, so what they drop can't win.
+//! which is the decrease of Σw(y − mean)² without the terms that are the same for every cut. `d` is
+//! exact: both products are of integers on the node's grids. Most cuts are ruled out before this
+//! division:
 //!
-//! Cost: O(rows) a feature. The larger the node, the smaller the share of its blocks that are looked into.
+//! 1. A multiplication and a comparison tell whether a gain can reach the bar:
+//!    `(s − w·S/W)² ≥ bar · w · (W − w) / W²`.
+//! 2. In nodes of 256 rows and more, whole blocks of 32 rows are skipped. Inside a block, a prefix
+//!    sum differs from the line between the sums at the block's edges by at most a quarter of 32
+//!    times the range of y.
+//!
+//! Both tests are upper bounds with room for their own rounding, so what they drop can't win.
+//! `criterion/tests.rs` compares all cuts with the definition.
+//!
+//! Cost: O(rows) per feature. The larger the node, the smaller the share of its blocks that is
+//! searched.
 
 mod bounds;
 mod sweep;
@@ -33,7 +44,8 @@ const FITS_64_BITS: usize = 45;
 pub(crate) enum SquaredReport {
     /// The mean and the variance.
     Mean,
-    /// The shares of two classes coded 0 and 1, and their Gini impurity: twice the variance of the code.
+    /// The shares of two classes with codes 0 and 1, and their Gini impurity, which is twice the
+    /// variance of the codes.
     TwoClasses,
 }
 
@@ -56,17 +68,17 @@ pub(crate) struct SquaredNode {
     highest: f64,
     /// Grid of w·(y − lowest).
     values: Grid,
-    /// Grid of w; the integers themselves without weights.
+    /// Grid of w; without weights, the integers.
     weights: Grid,
     total: Sums,
-    /// Largest w·(y − lowest) in units, rounded up: bounds what one row can add to a sum.
+    /// The largest w·(y − lowest) in units, rounded up: bounds what one row adds to a sum.
     largest_contribution: f64,
     mean: f64,
     impurity: f64,
 }
 
 impl SquaredNode {
-    /// A single row: nothing to sum up, and never swept.
+    /// A single row, which needs no sums because it is never swept.
     fn of_one<T: Sample<f64>>(item: T) -> Self {
         let weights = if T::WEIGHTED { Grid::new(item.weight(), item.weight()) } else { Grid::ONE };
         Self {
@@ -90,15 +102,16 @@ impl SquaredNode {
             (1.0, items.len() as f64)
         };
         let range = highest - lowest;
-        let scale = Scale {
+        let grids = NodeGrids {
             lowest,
             values: Grid::new(heaviest * range, weight * range),
             weights: if T::WEIGHTED { Grid::new(heaviest, weight) } else { Grid::ONE },
         };
-        let total = scale.sum(items);
-        let weight = total.weight as f64 * scale.weights.unit;
-        // Above the lowest value, where the mean has all its bits, however far from 0 that is.
-        let mean = total.value as f64 * scale.values.unit / weight;
+        let total = grids.sum(items);
+        let weight = total.weight as f64 * grids.weights.unit;
+        // Relative to the lowest value: there the mean keeps all its bits, however far from 0 it
+        // is.
+        let mean = total.value as f64 * grids.values.unit / weight;
         let squares = sum_in_lanes(items, |item| {
             let deviation = (item.y() - lowest) - mean;
             item.weight() * (deviation * deviation)
@@ -107,10 +120,10 @@ impl SquaredNode {
             rows: items.len(),
             lowest,
             highest,
-            values: scale.values,
-            weights: scale.weights,
+            values: grids.values,
+            weights: grids.weights,
             total,
-            largest_contribution: heaviest * range / scale.values.unit + 1.0,
+            largest_contribution: heaviest * range / grids.values.unit + 1.0,
             mean: lowest + mean,
             impurity: squares / weight,
         }
@@ -120,13 +133,13 @@ impl SquaredNode {
         self.total.weight as f64 * self.weights.unit
     }
 
-    /// The gain of a cut, exact but for three roundings, and the same if left and right change places.
+    /// The gain of a cut, exact but for three roundings; the same if left and right are exchanged.
     fn gain(&self, n_left: usize, sums: Sums, fits_64_bits: bool) -> f64 {
         let total = self.total;
         let few_rows = n_left.min(self.rows - n_left);
         let d = if fits_64_bits {
             let d = total.weight * sums.value - sums.weight * total.value;
-            // Each row was rounded to a unit: means closer than that are equal.
+            // Each row was rounded to a unit: means that are closer than that count as equal.
             if d.unsigned_abs() <= total.weight as u64 * few_rows as u64 { 0.0 } else { d as f64 }
         } else {
             let (value, weight) = (i128::from(sums.value), i128::from(sums.weight));
@@ -134,7 +147,7 @@ impl SquaredNode {
             if d.unsigned_abs() <= total.weight as u128 * few_rows as u128 { 0.0 } else { d as f64 }
         };
         if d == 0.0 {
-            // Also for rows too light for the grid, where the quotient would be 0 / 0.
+            // Also for rows that are too light for the grid, where the quotient would be 0 / 0.
             return 0.0;
         }
         d * d / (sums.weight as f64 * (total.weight - sums.weight) as f64)
@@ -170,7 +183,7 @@ pub(crate) trait SumContribution: Copy + Default + Send + Sync {
     fn sums(self) -> Sums;
 }
 
-/// Of weight one.
+/// A row of weight one: its value alone.
 impl SumContribution for i64 {
     const WEIGHTED: bool = false;
     #[inline(always)]
@@ -195,7 +208,7 @@ impl SumContribution for Sums {
     }
 }
 
-/// A value with or without a weight, and what goes with it.
+/// A target with or without a weight, and the types that go with it.
 pub(crate) trait ValueSample: Sample<f64> {
     type Contribution: SumContribution;
     type Bounds: GainBounds<SquaredError<Self>>;
@@ -214,15 +227,15 @@ impl ValueSample for Weighted<f64> {
     type TinyKernel = NoTinyKernel;
 }
 
-/// The node's grids, and how a row is put on them.
+/// The node's grids, and the number that is 0 on them.
 #[derive(Clone, Copy)]
-struct Scale {
+struct NodeGrids {
     lowest: f64,
     values: Grid,
     weights: Grid,
 }
 
-impl Scale {
+impl NodeGrids {
     #[inline(always)]
     fn put<T: Sample<f64>>(&self, item: T) -> Sums {
         let above = item.y() - self.lowest;
@@ -233,7 +246,8 @@ impl Scale {
         }
     }
 
-    /// Sum over some rows. Eight sums side by side, so that the compiler can use vectors; their order can't matter.
+    /// Sum over some rows. Eight sums side by side let the compiler use vectors; the order of
+    /// integer additions can't matter.
     #[inline(always)]
     fn sum<T: Sample<f64>>(&self, items: &[T]) -> Sums {
         let mut lanes = [Sums::default(); 8];
@@ -248,7 +262,8 @@ impl Scale {
     }
 }
 
-/// Sums term(item) in f64 over eight lanes in a fixed order: the same result for every vector width.
+/// Sums `term(item)` over eight lanes in a fixed order: the result is the same for every vector
+/// width.
 #[inline(always)]
 fn sum_in_lanes<T: Copy>(items: &[T], term: impl Fn(T) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
@@ -270,7 +285,7 @@ fn sum_in_lanes<T: Copy>(items: &[T], term: impl Fn(T) -> f64) -> f64 {
 #[derive(Default)]
 pub(crate) struct SquaredScratch {
     bounds: BoundBuffers,
-    /// Sums at the end of each block.
+    /// Sums up to the end of each block.
     edges: Vec<Sums>,
 }
 
@@ -287,7 +302,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
 
     fn describe(&self, items: &[T]) -> SquaredNode {
         match items {
-            // In a tree that is grown to the end, half of all nodes.
+            // Half of all nodes, in a fully grown tree.
             &[item] => SquaredNode::of_one(item),
             _ => SquaredNode::of_many(items),
         }
@@ -337,8 +352,8 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
 
     #[inline(always)]
     fn contribution(&self, node: &SquaredNode, item: T, _: impl FnOnce() -> usize) -> T::Contribution {
-        let scale = Scale { lowest: node.lowest, values: node.values, weights: node.weights };
-        T::Contribution::new(scale.put(item))
+        let grids = NodeGrids { lowest: node.lowest, values: node.values, weights: node.weights };
+        T::Contribution::new(grids.put(item))
     }
 
     fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
@@ -380,7 +395,7 @@ impl<T: ValueSample> ScalarTargets<T> for SquaredError<T> {
     }
 }
 
-/// Least and greatest of some numbers, none of them NaN; in lanes, so that the compiler can use vectors.
+/// Least and greatest of some numbers, none of them NaN. Lanes let the compiler use vectors.
 #[inline(always)]
 fn extremes<T: Copy>(items: &[T], number: impl Fn(T) -> f64) -> (f64, f64) {
     let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);

@@ -1,4 +1,5 @@
-//! The walk over a node's rows in a feature's order, and the screens that most positions and blocks fail.
+//! HOT: the sweep over a node's rows in a feature's order, and the screens that most cuts and
+//! blocks fail. `mod.rs` has the formulas.
 
 use super::{SquaredNode, SumContribution, Sums};
 use crate::contribution::Contributions;
@@ -6,22 +7,23 @@ use crate::criterion::Cuts;
 use crate::criterion::fixed_point::to_f64;
 use crate::split::Contest;
 
-/// Rows whose prefix sums are looked at together.
+/// Rows whose prefix sums are screened together.
 const BLOCK: usize = 32;
 
-/// Nodes from this size on skip blocks.
+/// Blocks are skipped in nodes of at least this many rows.
 pub(super) const LARGE: usize = 8 * BLOCK;
 
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
 
-/// Steps of a block, and the sums before and including each. Made once a walk, so that it is not cleared for each block.
+/// The contributions of a block's rows, and the prefix sums up to and including each row. One value
+/// serves the whole sweep, so that it is not cleared for each block.
 struct Block<S> {
     contributions: [S; BLOCK],
     values: [i64; BLOCK],
-    /// With weights only.
+    /// Used only with weights.
     weights: [i64; BLOCK],
-    /// Without weights: number of rows before the block.
+    /// Without weights: the number of rows before the block.
     start: i64,
 }
 
@@ -30,7 +32,7 @@ impl<S: SumContribution> Block<S> {
         Self { contributions: [S::default(); BLOCK], values: [0; BLOCK], weights: [0; BLOCK], start: 0 }
     }
 
-    /// Sums up the first steps, the sums before them included.
+    /// Computes the prefix sums of the first `len` rows, starting from `before`.
     #[inline(always)]
     fn sum_up(&mut self, len: usize, before: Sums) {
         self.start = before.weight;
@@ -44,7 +46,7 @@ impl<S: SumContribution> Block<S> {
         }
     }
 
-    /// Whether any of the first sums passes the screen.
+    /// Whether any of the first `len` prefix sums passes the screen.
     #[inline(always)]
     fn any_passes(&self, len: usize, screen: Screen) -> bool {
         (0..len).fold(false, |any, i| any | screen.passes(self.floats(i)))
@@ -56,11 +58,11 @@ impl<S: SumContribution> Block<S> {
         Sums { value: self.values[i], weight }
     }
 
-    /// The same as floats, by a way that the compiler has vectors for.
+    /// The same as floats, by operations that the compiler has vectors for.
     #[inline(always)]
-    fn floats(&self, i: usize) -> Floats {
+    fn floats(&self, i: usize) -> FloatSums {
         let weight = if S::WEIGHTED { to_f64(self.weights[i]) } else { self.start as f64 + COUNTS[i] };
-        Floats { value: to_f64(self.values[i]), weight }
+        FloatSums { value: to_f64(self.values[i]), weight }
     }
 }
 
@@ -75,7 +77,7 @@ const COUNTS: [f64; BLOCK] = {
     counts
 };
 
-/// The test that most positions fail, in f64 and never too strict.
+/// The test that most cuts fail. It computes in f64 and is never too strict.
 #[derive(Clone, Copy)]
 pub(super) struct Screen {
     /// S / W.
@@ -86,7 +88,7 @@ pub(super) struct Screen {
     slack: f64,
     /// 1 / W², rounded down.
     scale: f64,
-    /// The contest's bar times that.
+    /// The contest's bar times `scale`.
     bar: f64,
 }
 
@@ -104,38 +106,38 @@ impl Screen {
 
     /// |s − w · S/W|, rounded up.
     #[inline(always)]
-    fn deviation(&self, sums: Floats) -> f64 {
+    fn deviation(&self, sums: FloatSums) -> f64 {
         (sums.value - sums.weight * self.mean).abs() + self.slack
     }
 
     /// w · (W − w).
     #[inline(always)]
-    fn balance(&self, sums: Floats) -> f64 {
+    fn balance(&self, sums: FloatSums) -> f64 {
         sums.weight * (self.weight - sums.weight)
     }
 
     #[inline(always)]
-    fn passes(&self, sums: Floats) -> bool {
+    fn passes(&self, sums: FloatSums) -> bool {
         let deviation = self.deviation(sums);
         deviation * deviation >= self.bar * self.balance(sums)
     }
 }
 
-/// Sums as the screen sees them.
+/// Sums as the screen reads them.
 #[derive(Clone, Copy)]
-struct Floats {
+struct FloatSums {
     value: f64,
     weight: f64,
 }
 
-impl From<Sums> for Floats {
+impl From<Sums> for FloatSums {
     #[inline(always)]
     fn from(sums: Sums) -> Self {
         Self { value: sums.value as f64, weight: sums.weight as f64 }
     }
 }
 
-/// One walk over the rows in a feature's order.
+/// One sweep over the rows in a feature's order.
 pub(super) struct Sweep<'a, P, F, O> {
     pub node: &'a SquaredNode,
     pub contributions: &'a P,
@@ -152,7 +154,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
     pub fn walk(mut self, edges: &mut Vec<Sums>) {
         self.renew_bar();
         if self.contributions.len() < LARGE {
-            self.one_by_one();
+            self.search_one_by_one();
         } else {
             self.search_blocks(edges);
         }
@@ -163,8 +165,8 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         self.screen.bar = self.contest.bar() * self.screen.scale;
     }
 
-    /// Every position in turn.
-    fn one_by_one(&mut self) {
+    /// Screens every cut in turn.
+    fn search_one_by_one(&mut self) {
         let mut sums = Sums::default();
         for n_left in 1..self.contributions.len() {
             sums = sums.plus(self.contributions.at(n_left - 1).sums());
@@ -174,7 +176,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         }
     }
 
-    /// Offers a position that has passed the screen.
+    /// Offers a cut that has passed the screen.
     #[inline(always)]
     fn offer(&mut self, n_left: usize, sums: Sums) {
         let gain = self.gain(n_left, sums);
@@ -194,10 +196,11 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         left as f64 * unit >= self.cuts.min_weight && right as f64 * unit >= self.cuts.min_weight
     }
 
-    /// Offers the block's positions that pass the screen.
+    /// Offers the block's cuts that pass the screen.
     ///
-    /// Three plain loops, so that the compiler can use vectors for the first and the last: fetch the steps, sum them up,
-    /// screen the sums. Whole blocks, nearly all, have loops of their own, of a length that the compiler knows.
+    /// Three plain loops: fetch the contributions, add them up, screen the sums. The compiler uses
+    /// vectors for the first and the last. Nearly all blocks are whole, so these have loops of a
+    /// length that the compiler knows.
     #[inline(always)]
     fn search_block(&mut self, start: usize, before: Sums, block: &mut Block<S>) {
         let len = BLOCK.min(self.contributions.len() - start);
@@ -215,7 +218,8 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         }
     }
 
-    /// Offers what passes the screen, the most promising position first: it lifts the bar for the others.
+    /// Offers the cuts that pass the screen. The gain of the best one is used first, to raise the
+    /// bar for the others.
     #[inline(never)]
     fn offer_survivors(&mut self, start: usize, len: usize, sums: &Block<S>) {
         let len = len.min(self.contributions.len() - 1 - start);
@@ -241,7 +245,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         }
     }
 
-    /// The sum of some steps, at most a block of them.
+    /// The sum of the contributions of at most one block of rows.
     #[inline(always)]
     fn sum(&self, start: usize, len: usize, block: &mut Block<S>) -> Sums {
         let contributions = &mut block.contributions[..len];
@@ -250,7 +254,8 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         Sums { weight: if S::WEIGHTED { sum.weight } else { len as i64 }, ..sum }
     }
 
-    /// Sums the blocks, lets the best block edge set the bar, and looks into the blocks that could pass it.
+    /// Adds up the blocks, raises the bar to the gain at the best block edge, and searches the
+    /// blocks that could pass it.
     fn search_blocks(&mut self, edges: &mut Vec<Sums>) {
         let len = self.contributions.len();
         let mut block = Block::new();
@@ -265,8 +270,9 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
             end = end.plus(sum);
             edges.push(end);
         }
-        self.seed(edges, &mut block);
-        // A quarter of a block's range: prefix sums inside a block leave the line between its edges by no more.
+        self.raise_bar_at_edges(edges, &mut block);
+        // A quarter of a block's range: prefix sums inside a block differ from the line between its
+        // edges by no more.
         let reach = 0.25 * BLOCK as f64 * self.node.largest_contribution;
         let mut before = Sums::default();
         for (i, &after) in edges.iter().enumerate() {
@@ -277,8 +283,9 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         }
     }
 
-    /// Whether a position after `before` and up to `after` could pass the screen: `w · (W − w)` is concave, so it is
-    /// least at an edge, and the prefix sum is bounded. The outermost blocks, where `w · (W − w)` is 0, always could.
+    /// Whether a cut after `before` and up to `after` could pass the screen: `w · (W − w)` is
+    /// concave, so it is least at an edge, and the prefix sum is bounded. The outermost blocks,
+    /// where `w · (W − w)` is 0, always pass.
     #[inline(always)]
     fn could_win(&self, before: Sums, after: Sums, reach: f64) -> bool {
         let (before, after) = (before.into(), after.into());
@@ -287,15 +294,16 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         deviation * deviation >= self.screen.bar * balance
     }
 
-    /// Whether a position in the block that starts here could be allowed.
+    /// Whether a cut in the block that starts here could be allowed.
     fn has_cut(&self, start: usize) -> bool {
         let end = start + BLOCK;
         let last = end.min(self.contributions.len() - 1);
         start < self.cuts.last && end >= self.cuts.first && !(self.cuts.same)(start, last)
     }
 
-    /// Raises the bar to the gain at the best block edge or, if that would part equal values, next to it.
-    fn seed(&mut self, edges: &[Sums], block: &mut Block<S>) {
+    /// Raises the bar to the gain at the best block edge. If that would part equal values, it uses
+    /// the cuts at both ends of their run.
+    fn raise_bar_at_edges(&mut self, edges: &[Sums], block: &mut Block<S>) {
         let len = self.contributions.len();
         let (mut best, mut best_gain) = (None, self.screen.bar);
         for (i, &edge) in edges[..edges.len() - 1].iter().enumerate() {

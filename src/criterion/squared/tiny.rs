@@ -1,34 +1,38 @@
-//! HOT: squared errors of the smallest nodes.
+//! HOT: squared errors of tiny nodes, of at most 16 rows.
 //!
-//! With `t` the sum of the deviations of the first `k` of `m` rows from the node's mean, the gain of a cut is
-//! `t² · m / (k · (m − k))`. Floats tell which cuts come close to the best.
+//! With `t` the sum of the deviations of the first `k` of `m` rows from the node's mean, the gain
+//! of a cut is `t² · m / (k · (m − k))`. Floats find the cuts that come close to the best. If these
+//! are one cut, or cuts with the same rows on their sides, the first of them wins. Otherwise
+//! integers decide, as in larger nodes. Loops have the fixed length `N` and no branches that are
+//! hard to predict.
 
 use super::{SquaredError, SquaredReport};
 use crate::columns::local::{MAX_TINY_ROWS as MAX_ROWS, TinyOrder};
 use crate::criterion::{Grid, TinyKernel, TinyNode, TinySummary};
 use crate::split::near;
 
-/// Features that are looked at side by side: enough to hide that each addition waits for the one before.
+/// Features that are evaluated side by side: enough to hide the latency of the additions.
 const LANES: usize = 4;
 
-/// Gains closer than this share are a close call. Far above the rounding of `t`, as long as the gain is no less than the
-/// second share of the node's loss.
+/// Gains that differ by less than this share are a close call. It is far above the rounding of `t`,
+/// as long as the gain is at least `LEAST_SHARE` of the node's loss.
 const CLOSE: f64 = 1e-9;
 const LEAST_SHARE: f64 = 1e-5;
 
-/// `1 / (k · (m − k))` by `m` and `k − 1`, and 0 where that is no cut.
+/// `1 / (k · (m − k))` by `m` and `k − 1`; 0 where `k` rows on the left are not allowed.
 type Scales = [[f64; MAX_ROWS]; MAX_ROWS + 1];
 
-/// Of the node that was described last.
+/// The kernel, with the sums of the node that was described last.
 pub(crate) struct TinySquares {
     scales: Box<Scales>,
-    /// By row: target on the node's grid, and deviation from the node's mean.
+    /// By row: the target on the node's grid, and its deviation from the node's mean.
     units: [i64; MAX_ROWS],
     deviations: [f64; MAX_ROWS],
-    /// Sums of the targets on the grid and of the squared deviations.
+    /// The sum of the targets on the grid, and of the squared deviations.
     total: i64,
     loss: f64,
-    /// Highest `t² / (k · (m − k))` of each feature, up to rounding and to cuts that would part equal values.
+    /// By feature: the highest `t² / (k · (m − k))`, up to rounding and to cuts that would part
+    /// equal values.
     highest: Vec<f64>,
 }
 
@@ -52,7 +56,7 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
     fn take_in(&mut self, _: &[f64]) {}
 
     fn describe_pair(&self, y: f64, z: f64) -> TinySummary {
-        // From the lower one up, in whatever order they come.
+        // From the lower target up, so that their order can't matter.
         let half = (z - y).abs() / 2.0;
         TinySummary { value: y.min(z) + half, loss: half * half, is_pure: y == z }
     }
@@ -60,7 +64,7 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
     #[inline(always)]
     fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_ROWS]) -> TinySummary {
         let len = rows.len();
-        // The first row again and again where there are no more.
+        // Places beyond the last row repeat the first row.
         let rows: [usize; N] =
             std::array::from_fn(|place| rows[if place < len { place } else { 0 }] as usize % MAX_ROWS);
         let targets = rows.map(|row| targets[row]);
@@ -139,7 +143,8 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
 }
 
 impl TinySquares {
-    /// All cuts, with sums that don't depend on their order; of those that tie with the best, the first one.
+    /// Compares all cuts by sums that don't depend on their order. Returns the first cut that ties
+    /// with the best.
     #[cold]
     fn search_close_call<F: Fn(usize, usize) -> bool>(&self, node: &TinyNode<'_, F>) -> Option<(usize, usize)> {
         let len = node.rows.len();
@@ -153,7 +158,8 @@ impl TinySquares {
                     let allowed = scale > 0.0 && (node.differ)(feature, n_left);
                     allowed.then(|| {
                         let d = len as i64 * sum - n_left as i64 * self.total;
-                        // Each row was rounded to a unit: means closer than that are equal.
+                        // Each row was rounded to a unit: means that are closer than that count as
+                        // equal.
                         let rounding = len * n_left.min(len - n_left);
                         let gain = if d.unsigned_abs() <= rounding as u64 { 0.0 } else { d as f64 * d as f64 * scale };
                         (gain, (feature, n_left))
@@ -176,7 +182,7 @@ fn gains<const N: usize>(order: &TinyOrder, deviations: &[f64; MAX_ROWS], scales
     })
 }
 
-/// The greatest of those of each order.
+/// The greatest `t² / (k · (m − k))` of each order.
 #[inline(always)]
 fn highest_gains<const N: usize, const LANES: usize>(
     orders: &[TinyOrder; LANES],

@@ -1,4 +1,5 @@
-//! One feature's range of a node: drawn at random, scanned, and cut in every way that is allowed.
+//! The rows of a node in one feature's order: drawn at random, scanned, and cut in every allowed
+//! way.
 
 use proptest::prelude::*;
 
@@ -15,7 +16,7 @@ use crate::params::Rules;
 use crate::scan::{Feature, scan};
 use crate::split::{Cut, Found, Tournament};
 
-/// A criterion that can be asked for what a row of a definition is to it.
+/// A criterion with a definition: rows of the definition become its items.
 pub trait Twin: Criterion {
     fn item(row: Row) -> Self::Item;
 }
@@ -56,7 +57,7 @@ impl Twin for Classes<Weighted<u32>> {
     }
 }
 
-/// One node's range of a column: sorted values, NaN last, each with its row.
+/// The rows of a node in a column: sorted values, NaN last, each with its row.
 #[derive(Clone, Debug)]
 pub struct Range {
     pub values: Vec<f64>,
@@ -64,13 +65,13 @@ pub struct Range {
     pub rules: Rules,
 }
 
-/// What a range is drawn from.
+/// The settings of a random range.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     pub n: usize,
     pub cells: Cells,
     pub missing: f64,
-    /// Shares of what `min_rows_leaf` and `min_weight_leaf` can be.
+    /// Shares of the largest possible `min_rows_leaf` and `min_weight_leaf`.
     pub least_rows: f64,
     pub least_weight: f64,
     pub weights: Weights,
@@ -78,7 +79,7 @@ pub struct Recipe {
 }
 
 pub fn recipes() -> impl Strategy<Value = Recipe> {
-    // Up to one block, up to the size from which blocks are skipped, and beyond.
+    // Sizes of up to one block, up to the size from which blocks are skipped, and beyond.
     let n = prop_oneof![3 => 2..40usize, 2 => 40..300usize, 2 => 250..1_500usize];
     let share = || prop_oneof![3 => Just(0.0), 1 => 0.0..0.2, 1 => 0.0..1.0];
     let missing = prop_oneof![2 => Just(0.0), 1 => Just(0.1), 1 => Just(0.6)];
@@ -96,7 +97,7 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 }
 
 impl Recipe {
-    /// The range, with targets from `targets` and weights, or weights of one.
+    /// The range with targets from `targets`, and with random weights or weights of one.
     pub fn range(&self, weighted: bool, targets: impl Fn(&mut Dice, &[f64]) -> Vec<f64>) -> Range {
         let mut dice = Dice::new(self.seed);
         let mut values = self.cells.draw(&mut dice, self.n, self.missing);
@@ -124,7 +125,8 @@ impl Range {
         criterion.describe(&self.items::<C>())
     }
 
-    /// What the feature finds if others have found a gain of `incumbent`; as in large nodes.
+    /// The best cut of the feature if another feature has found a gain of `incumbent`, as in large
+    /// nodes.
     pub fn find<C: Twin>(&self, criterion: &C, node: &C::NodeStats, incumbent: f64) -> Option<Found> {
         let items = self.items::<C>();
         let contributions = Carried {
@@ -139,10 +141,11 @@ impl Range {
         tournament.found()
     }
 
-    /// Upper bounds on the gain of the feature, which stands at every place among others, or none if there are no such bounds.
+    /// Upper bounds on the gain of the feature at every place among 7 equal features; empty for
+    /// criteria without bounds.
     pub fn bounds<C: Twin>(&self, criterion: &C, node: &C::NodeStats) -> Vec<f64> {
         let n_rows = self.rows.len();
-        // Rows of a subtree have numbers in an order of their own.
+        // Rows of a subtree are numbered in an order of their own.
         let rows: Vec<u16> = (0..n_rows as u16).rev().collect();
         let mut items = self.items::<C>();
         items.reverse();
@@ -165,7 +168,7 @@ impl Range {
         naive::sides(cut, n_missing, &self.rows)
     }
 
-    /// Every cut with its gain and the weight of its lighter side, in the order in which ties are decided.
+    /// Every cut with its gain and the weight of its lighter side, in the order of the tie rule.
     pub fn offers(&self, definition: Definition) -> Vec<Offer> {
         let loss = definition.loss(&self.rows);
         let offer = |cut: Cut| {
@@ -179,14 +182,14 @@ impl Range {
         naive::cuts(&self.values, self.rules.min_rows_leaf).into_iter().map(offer).collect()
     }
 
-    /// Whether a cut would be allowed if the least weight were this much more.
+    /// Whether a cut would be allowed if the least weight were larger by this share.
     pub fn allows(&self, offer: &Offer, slack: f64) -> bool {
-        // Infinite is the deviance of targets that are all 0.
+        // The deviance of targets that are all 0 is infinite.
         offer.gain.is_finite() && offer.lighter >= self.rules.min_weight_leaf * (1.0 + slack)
     }
 }
 
-/// A cut and what it is worth.
+/// A cut, its gain, and the weight of its lighter side.
 pub struct Offer {
     pub cut: Cut,
     pub gain: f64,
