@@ -207,7 +207,7 @@ impl<C: Criterion> Grower<'_, C> {
     /// Whether the rules make a node a leaf, or there is no time to split it.
     fn is_leaf(&self, open: &OpenNode<'_, C::NodeStats>) -> bool {
         let is_leaf = self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled();
-        self.fit.team.settle(if is_leaf { open.rows.rows.len() } else { 0 });
+        self.fit.team.add_finished(if is_leaf { open.rows.rows.len() } else { 0 });
         is_leaf
     }
 
@@ -220,7 +220,7 @@ impl<C: Criterion> Grower<'_, C> {
     ) -> Option<(Test, [OpenNode<'a, C::NodeStats>; 2])> {
         let table = self.tabulate(&open, &mut workers[0].items);
         let Some(split) = self.search(&open, &table, workers) else {
-            self.fit.team.settle(open.rows.rows.len());
+            self.fit.team.add_finished(open.rows.rows.len());
             return None;
         };
         let (division, threshold) = self.note_sides(&open, &split, &mut workers[0]);

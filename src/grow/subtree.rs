@@ -427,7 +427,7 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         gain: f64,
     ) -> Option<Split> {
         let value = self.value(orders, feature);
-        let is_clear = !has_missing.contains(&true) && rules.count_rows_alone() && value(n_left - 1) != value(n_left);
+        let is_clear = !has_missing.contains(&true) && rules.limit_rows_only() && value(n_left - 1) != value(n_left);
         is_clear.then_some(Split { feature, gain, cut: Cut { n_left, missing_left: false } })
     }
 }
@@ -584,5 +584,5 @@ impl Keep {
 
 /// Whether a node has two rows, and no rule but that of different values applies to their split.
 fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, node: &C::NodeStats) -> bool {
-    fit.criterion.rows(node) == 2 && fit.rules.count_rows_alone()
+    fit.criterion.rows(node) == 2 && fit.rules.limit_rows_only()
 }

@@ -75,7 +75,7 @@ impl<X: Cell, C: Criterion> TinyRoot<'_, X, C> {
     /// Whether this may be grown here.
     pub fn is_tiny(&self, has_missing: &[bool]) -> bool {
         (3..=MAX_ROWS).contains(&self.orders.len)
-            && self.fit.rules.count_rows_alone()
+            && self.fit.rules.limit_rows_only()
             && !(0..has_missing.len()).any(|feature| has_missing[feature] && self.has_missing(feature))
     }
 

@@ -194,7 +194,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         let fit = self.fit;
         self.level.retain(|open| {
             let is_leaf = fit.is_leaf(&open.node, depth);
-            fit.team.settle(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
+            fit.team.add_finished(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
             !is_leaf
         });
     }
@@ -278,7 +278,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
                 let division = Division::new(&split, len, has_missing[split.feature], value);
                 partitions.push(PendingPartition { id, start, was_left, division });
             } else {
-                fit.team.settle(fit.criterion.rows(node));
+                fit.team.add_finished(fit.criterion.rows(node));
             }
         }
         partitions
@@ -366,7 +366,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             let n_rows = range.len();
             let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
             grown.finish(fit.units);
-            fit.team.settle(n_rows);
+            fit.team.add_finished(n_rows);
             *piece = Some(grown);
         });
         for (id, _, piece) in work {
