@@ -1,7 +1,7 @@
 //! Whole fits on friedman1 data, by loss, depth, size and cell type. Throughput is in cells of X.
 //!
-//! `cargo bench --bench fit -- squared` runs the benchmarks whose name contains "squared". A depth of 1
-//! measures the presort and one search of the root.
+//! `cargo bench --bench fit -- squared` runs the benchmarks whose name contains "squared". A depth
+//! of 1 measures the presort and one search of the root.
 
 mod friedman;
 

@@ -1,4 +1,5 @@
-//! Predictions of friedman1 rows, by tree size, cell type, memory order and threads. Throughput is in rows.
+//! Predictions of friedman1 rows, by tree size, cell type, memory order and threads. Throughput is
+//! in rows.
 //!
 //! `cargo bench --bench predict -- depth` runs the benchmarks whose name contains "depth".
 

@@ -1,4 +1,5 @@
-//! Memory ahead of its use: a check that an allocation will succeed, and prefetching into the cache.
+//! Memory ahead of its use: a check that an allocation will succeed, and prefetching into the
+//! cache.
 
 use crate::error::{Error, Result};
 

@@ -8,16 +8,16 @@
 //!        0       n_left
 //! ```
 //!
-//! A branch on the side of a row would be mispredicted for up to half of the rows. So no loop here has
-//! one: it selects the place to write to, or writes the row to both sides and advances only the side
-//! that the row belongs to. Cost: one read and one or two writes per row. Tests:
+//! A branch on the side of a row would be mispredicted for up to half of the rows. So no loop here
+//! has one: it selects the place to write to, or writes the row to both sides and advances only the
+//! side that the row belongs to. Cost: one read and one or two writes per row. Tests:
 //! `agrees_with_two_filters`, `tiny_orders_agree_with_two_filters`.
 
 use crate::columns::ColumnSlice;
 use crate::columns::local::{LOCAL_ROWS, MAX_TINY_ROWS, TinyOrder};
 
-/// Writes the rows that go left to the front of `rows` and the rest from `n_left` on, both in their old
-/// order; `items` follow.
+/// Writes the rows that go left to the front of `rows` and the rest from `n_left` on, both in their
+/// old order; `items` follow.
 ///
 /// # Panics
 /// If `goes_left` is not true for exactly `n_left` rows.
@@ -42,7 +42,8 @@ pub(crate) fn partition<T: Copy>(
     assert!(left == n_left, "the partition must agree with the split");
 }
 
-/// Partitions local row numbers. `buffer` receives the right part and is at least as long as `from`.
+/// Partitions local row numbers. `buffer` receives the right part and is at least as long as
+/// `from`.
 pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &mut [u16], buffer: &mut [u16]) {
     let len = from.len();
     let (to, buffer) = (&mut to[..len], &mut buffer[..len]);
@@ -69,7 +70,8 @@ pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; LOCAL
     }
 }
 
-/// Moves the rows that go left to the front, both sides in their old order. Returns how many go left.
+/// Moves the rows that go left to the front, both sides in their old order. Returns how many go
+/// left.
 pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bool, spare: &mut Vec<u32>) -> usize {
     spare.resize(spare.len().max(rows.len()), 0);
     let (mut left, mut right) = (0, 0);
@@ -85,8 +87,8 @@ pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bo
     left
 }
 
-/// Partitions the first `N` rows of a tiny node's order: the left side into `left`, the right side to the
-/// front of `order` itself. `goes_left` has a bit per row.
+/// Partitions the first `N` rows of a tiny node's order: the left side into `left`, the right side
+/// to the front of `order` itself. `goes_left` has a bit per row.
 #[inline(always)]
 pub(crate) fn partition_tiny<const N: usize>(order: &mut TinyOrder, goes_left: u32, left: &mut TinyOrder) {
     let (mut to_left, mut to_right) = (0, 0);

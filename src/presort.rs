@@ -7,11 +7,12 @@
 //! pass 2  each bucket by digit 0, then 1    within the cache
 //! ```
 //!
-//! Keys are integers in the order of the values. A radix sort that starts with the lowest digit scatters
-//! over the whole memory in every pass; this one does so once. Equal keys stay in row order.
+//! Keys are integers in the order of the values. A radix sort that starts with the lowest digit
+//! scatters over the whole memory in every pass; this one does so once. Equal keys stay in row
+//! order.
 //!
-//! f32 keys have 32 bits. f64 keys are sorted by their high word in the same way; runs with equal high
-//! words (short in most data, longer for Unix time stamps) are then sorted by their low word.
+//! f32 keys have 32 bits. f64 keys are sorted by their high word in the same way; runs with equal
+//! high words (short in most data, longer for Unix time stamps) are then sorted by their low word.
 //!
 //! Cost: O(rows) per feature. Memory: 8 to 16 bytes per row and thread, freed at the end.
 
@@ -20,24 +21,25 @@ use crate::data::{Cell, Matrix, Rows};
 use crate::memory::prefetch;
 use crate::threads::Team;
 
-/// Columns and buckets up to these lengths are sorted by comparison, which is faster there than counting
-/// digits.
+/// Columns and buckets up to these lengths are sorted by comparison, which is faster there than
+/// counting digits.
 const SHORT_COLUMN: usize = 4096;
 const SHORT_BUCKET: usize = 96;
 
-/// Bits per digit. Two digits cover the key's bits below `BUCKET_SHIFT`; the bits above choose the bucket.
+/// Bits per digit. Two digits cover the key's bits below `BUCKET_SHIFT`; the bits above choose the
+/// bucket.
 const DIGIT_BITS: u32 = 9;
 const DIGITS: usize = 1 << DIGIT_BITS;
 const BUCKET_SHIFT: u32 = 17;
 const BUCKETS: usize = 1 << (32 - BUCKET_SHIFT);
 
-/// A bucket's memory is prefetched this many pairs (two cache lines) ahead of the writes. Writes to 32,768
-/// buckets in turn would otherwise wait for each new cache line. Depth 1 of `squared_f32_all_threads` in
-/// `benches/fit.rs` measures it.
+/// A bucket's memory is prefetched this many pairs (two cache lines) ahead of the writes. Writes to
+/// 32,768 buckets in turn would otherwise wait for each new cache line. Depth 1 of
+/// `squared_f32_all_threads` in `benches/fit.rs` measures it.
 const AHEAD: usize = 16;
 
-/// Rows per block of the transposition: X comes from memory once, and each feature reads the block from
-/// the cache.
+/// Rows per block of the transposition: X comes from memory once, and each feature reads the block
+/// from the cache.
 const TRANSPOSE_ROWS: usize = 512;
 
 /// Buffers of one worker, allocated when first needed.
@@ -160,7 +162,8 @@ fn sort_by_buckets(keys: &[u32], keyed: impl Iterator<Item = u64>, buffers: &mut
     }
 }
 
-/// Copies the pairs in the order of one digit of their keys; pairs with equal digits keep their order.
+/// Copies the pairs in the order of one digit of their keys; pairs with equal digits keep their
+/// order.
 fn sort_by_digit(from: &[u64], to: &mut [u64], digit: u32) {
     let digit = |pair: u64| (pair >> (32 + DIGIT_BITS * digit)) as usize % DIGITS;
     let mut places = [0; DIGITS];
@@ -185,8 +188,8 @@ fn turn_counts_into_starts(counts: &mut [u32]) {
 /// Sorts each run of equal high words by the low word.
 ///
 /// ```text
-/// high  3 3 3 7 9 9        pairs of a run become (low, row), are sorted, and get their high word back
-///       └─run─┘   └─┘
+/// high  3 3 3 7 9 9      the pairs of a run become (low, row) and are sorted;
+///       └─run─┘   └─┘    then they get their high word back
 /// ```
 fn sort_ties<X: Cell>(pairs: &mut [u64], value: &impl Fn(u32) -> X) {
     for run in pairs.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {

@@ -1,8 +1,8 @@
 //! HOT: offers the cuts of one feature of one node.
 //!
 //! Missing values stand last in a column. A sweep of the column as it is therefore puts them on the
-//! right, and its last cut separates values from missing values. A second sweep, which starts with the
-//! missing values, puts them on the left:
+//! right, and its last cut separates values from missing values. A second sweep, which starts with
+//! the missing values, puts them on the left:
 //!
 //! ```text
 //! column    a b c d ? ?       missing right:  a | b | c | d | ? ?
@@ -53,8 +53,8 @@ pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     }
 }
 
-/// An upper bound on the gains of the feature's cuts; `None` if the criterion has none that is cheaper
-/// than a scan.
+/// An upper bound on the gains of the feature's cuts; `None` if the criterion has none that is
+/// cheaper than a scan.
 #[inline]
 pub(crate) fn gain_bound<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     criterion: &C,
@@ -113,7 +113,8 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         let original = move |place: usize| (place + len - n_missing) % len;
         Cuts {
             same: move |a, b| same((self.value)(original(a)), (self.value)(original(b))),
-            // Missing values alone on the left is the first sweep's last cut with the sides exchanged.
+            // Missing values alone on the left is the first sweep's last cut with the sides
+            // exchanged.
             first: rules.min_rows_leaf.max(n_missing + 1),
             last: len - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,

@@ -1,12 +1,12 @@
 //! The split of a node from the best cuts of its features.
 //!
-//! Features are scanned in any order, by any number of threads. Scans share the highest gain found so
-//! far, the incumbent, and skip cuts that can't tie with it. The decision depends on neither:
+//! Features are scanned in any order, by any number of threads. Scans share the highest gain found
+//! so far, the incumbent, and skip cuts that can't tie with it. The decision depends on neither:
 //!
 //! ```text
-//! feature     0             1             2             3
-//! highest     1.0           3.0           3.0 + 1e-12   (skipped: below the incumbent)
-//!                           └ wins: the lowest feature that ties with the highest gain, 3.0 + 1e-12
+//! feature   0      1      2              3
+//! highest   1.0    3.0    3.0 + 1e-12    (skipped: below the incumbent)
+//!                  └ wins: the lowest feature that ties with the highest gain of all
 //! ```
 //!
 //! The tie rule is in `split.rs`.
@@ -30,11 +30,12 @@ impl Incumbent {
     }
 }
 
-/// Chooses among the features' best cuts, which come in ascending order of the features: the first cut
-/// whose gain ties with the highest gain of all.
+/// Chooses among the features' best cuts, which come in ascending order of the features: the first
+/// cut whose gain ties with the highest gain of all.
 ///
-/// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie with the
-/// highest gain of all, `search_again` finds the feature's first cut with at least the gain that does.
+/// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie
+/// with the highest gain of all, `search_again` finds the feature's first cut with at least the
+/// gain that does.
 pub(crate) fn decide(
     findings: impl Iterator<Item = (usize, Found)> + Clone,
     noise: f64,

@@ -1,14 +1,15 @@
 //! Splits, and the rule that chooses between them.
 //!
-//! Gains that are equal up to rounding are ties. Ties go to the lowest feature, then to missing values on
-//! the right, then to the lowest threshold. "Within the tolerance" is not transitive, so the rule has no
-//! chains: find the highest gain, then take the first offer within the tolerance of it.
+//! Gains that are equal up to rounding are ties. Ties go to the lowest feature, then to missing
+//! values on the right, then to the lowest threshold. "Within the tolerance" is not transitive, so
+//! the rule has no chains: find the highest gain, then take the first offer within the tolerance of
+//! it.
 //!
 //! ```text
 //! offers in order   1.0    1.0 + 0.6e-11    1.0 + 1.2e-11        tolerance: 1e-11
 //!                   │      │                └ highest gain
 //!                   │      └ wins: the first within the tolerance of the highest gain
-//!                   └ not within the tolerance of the highest gain, although it ties with the winner
+//!                   └ not within the tolerance, although it ties with the winner
 //! ```
 //!
 //! The winner depends on the gains alone, not on the order of comparisons, so neither the number of
@@ -17,8 +18,8 @@
 
 use std::ops::Range;
 
-/// Gains that differ by less than this share are ties. It is far above rounding (1e-15) and far below
-/// any difference that data can support.
+/// Gains that differ by less than this share are ties. It is far above rounding (1e-15) and far
+/// below any difference that data can support.
 const TIE: f64 = 1e-11;
 
 /// Where a node's range of a column is cut.
@@ -53,7 +54,7 @@ pub(crate) struct Split {
 ///
 /// ```text
 /// winner's column   a b c │ d e f │ ? ?
-///                   front   right   back        left = front + back; back: missing values that go left
+///                   front   right   back      left = front + back; back: missing values on the left
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
@@ -73,8 +74,8 @@ impl Division {
     /// `value` reads the winner's column, NaN last.
     pub fn new(split: &Split, len: usize, has_missing: bool, value: impl Fn(usize) -> f64) -> Self {
         let n_missing = if has_missing { len - partition_point(0, len, |place| !value(place).is_nan()) } else { 0 };
-        // `front` is at least 1 even if another thread changed X during the fit: the threshold is read
-        // from the places around it.
+        // `front` is at least 1 even if another thread changed X during the fit: the threshold is
+        // read from the places around it.
         let back = if split.cut.missing_left { n_missing.min(split.cut.n_left - 1) } else { 0 };
         let front = split.cut.n_left - back;
         Self {
@@ -114,14 +115,14 @@ impl Division {
     }
 }
 
-/// Whether a test sends missing values left. A node with missing values sends them where the split put
-/// them, a node without any to the heavier child.
+/// Whether a test sends missing values left. A node with missing values sends them where the split
+/// put them, a node without any to the heavier child.
 pub(crate) fn missing_goes_left(learned: Option<bool>, left_weight: f64, right_weight: f64) -> bool {
     learned.unwrap_or(left_weight > right_weight)
 }
 
-/// The first place of `low..high` where `holds` is false. It must be true before that place and false
-/// from there on.
+/// The first place of `low..high` where `holds` is false. It must be true before that place and
+/// false from there on.
 pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -139,8 +140,8 @@ pub(crate) trait Contest {
     /// Cuts with gains below the bar can't win any more and need not be offered.
     fn bar(&self) -> f64;
 
-    /// Announces that a cut with this gain will be offered later: cuts that can't tie with it may be
-    /// skipped from now on.
+    /// Announces that a cut with this gain will be offered later: cuts that can't tie with it may
+    /// be skipped from now on.
     fn raise(&mut self, gain: f64);
 
     /// Offers a cut. Offers come in the order that decides ties.
@@ -175,8 +176,9 @@ pub(crate) struct Tournament {
     noise: f64,
     /// Offers below this are ignored.
     floor: f64,
-    /// Offers that exceeded all earlier ones, in ascending order of their gains. An offer that does not
-    /// exceed an earlier one can't win: where it ties with the highest gain, the earlier one does too.
+    /// Offers that exceeded all earlier ones, in ascending order of their gains. An offer that does
+    /// not exceed an earlier one can't win: where it ties with the highest gain, the earlier one
+    /// does too.
     records: Vec<(f64, Cut)>,
 }
 
@@ -189,14 +191,14 @@ impl Tournament {
     /// ignored.
     pub fn restart(&mut self, noise: f64, incumbent: f64) {
         self.noise = noise;
-        // Twice: this contest's highest gain may be a tie's width below the incumbent, and its winner
-        // another tie's width below that.
+        // Twice: this contest's highest gain may be a tie's width below the incumbent, and its
+        // winner another tie's width below that.
         self.floor = near(near(incumbent, noise), noise);
         self.records.clear();
     }
 
-    /// Starts a new contest that finds the first cut with at least this gain. All cuts with at least this
-    /// gain must tie with each other.
+    /// Starts a new contest that finds the first cut with at least this gain. All cuts with at
+    /// least this gain must tie with each other.
     pub fn restart_from(&mut self, least: f64) {
         self.floor = least;
         self.records.clear();
@@ -233,8 +235,8 @@ impl Contest for Tournament {
     }
 }
 
-/// A threshold `t` with `a <= t < b`: the midpoint if it separates the two in floating point, otherwise
-/// another value that does.
+/// A threshold `t` with `a <= t < b`: the midpoint if it separates the two in floating point,
+/// otherwise another value that does.
 pub(crate) fn threshold(a: f64, b: f64) -> f64 {
     debug_assert!(a < b || b.is_nan());
     if b.is_nan() {

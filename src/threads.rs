@@ -1,12 +1,12 @@
 //! Thread pools, the cancel flag, and [`Team::each`], by which all parallel work is distributed.
 //!
-//! rayon's global pool does not survive `fork()`: the child would wait for ever for threads that exist
-//! only in its parent. So splitwood has pools of its own, in a registry that stores its process id. A
-//! child that finds its parent's registry leaks it (dropping it would join threads that don't exist)
-//! and starts a registry of its own.
+//! rayon's global pool does not survive `fork()`: the child would wait for ever for threads that
+//! exist only in its parent. So splitwood has pools of its own, in a registry that stores its
+//! process id. A child that finds its parent's registry leaks it (dropping it would join threads
+//! that don't exist) and starts a registry of its own.
 //!
-//! Cost: a pool is started once per process and number of threads. `each` takes a lock once per item, so
-//! items are nodes, columns or blocks of rows, never single rows.
+//! Cost: a pool is started once per process and number of threads. `each` takes a lock once per
+//! item, so items are nodes, columns or blocks of rows, never single rows.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -23,8 +23,8 @@ const CELLS_WORTH_A_POOL: usize = 1 << 15;
 /// How often the waiting caller calls `go_on`: Ctrl-C must work within a second.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Number of CPUs this process may use: affinity mask and container quota, then `RAYON_NUM_THREADS` and
-/// `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
+/// Number of CPUs this process may use: affinity mask and container quota, then `RAYON_NUM_THREADS`
+/// and `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
 #[must_use]
 pub fn available_threads() -> usize {
     #[cfg(test)]
@@ -34,7 +34,8 @@ pub fn available_threads() -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
         .into_iter()
-        // OMP_NUM_THREADS may be a list with an entry for each level of nesting. The first is the outermost.
+        // OMP_NUM_THREADS may be a list with an entry for each level of nesting. The first is the
+        // outermost.
         .filter_map(|name| std::env::var(name).ok()?.split(',').next()?.trim().parse().ok())
         .filter(|&limit: &usize| limit > 0)
         .fold(cpus, usize::min)
@@ -131,8 +132,8 @@ impl Team {
         self.finished_rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Calls `work` for each item. There is one worker per scratch; it takes the next item when it has
-    /// finished one.
+    /// Calls `work` for each item. There is one worker per scratch; it takes the next item when it
+    /// has finished one.
     ///
     /// Which worker gets which item is random, so results must not depend on what a scratch holds.
     pub fn each<T: Send, S: Send>(&self, items: &mut [T], scratches: &mut [S], work: impl Fn(&mut S, &mut T) + Sync) {
@@ -155,8 +156,8 @@ impl Team {
         });
     }
 
-    /// Runs `work` on the pool while the calling thread waits and calls `go_on`, every `POLL`, with the
-    /// share of finished rows. When it returns false, the task is cancelled.
+    /// Runs `work` on the pool while the calling thread waits and calls `go_on`, every `POLL`, with
+    /// the share of finished rows. When it returns false, the task is cancelled.
     pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut(f64) -> bool) -> R {
         let Some(pool) = &self.pool else { return work() };
         let outcome = Mutex::new(None);

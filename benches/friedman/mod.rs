@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses only some of the methods")]
 
-/// Uniform features and Friedman's first function of the first five of them, with noise of variance 1.
+/// Uniform features and Friedman's first function of the first five of them, with noise of variance
+/// 1.
 pub struct Friedman {
     /// Row by row.
     pub x: Vec<f64>,

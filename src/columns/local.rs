@@ -1,5 +1,5 @@
-//! The columns of a subtree and of a tiny node. Rows are numbered from 0 within the subtree or the node, so
-//! a cell takes two bytes in a subtree and one byte in a tiny node.
+//! The columns of a subtree and of a tiny node. Rows are numbered from 0 within the subtree or the
+//! node, so a cell takes two bytes in a subtree and one byte in a tiny node.
 
 /// Number of values of a `u16`. An index into a table of this length needs no bounds check.
 pub(crate) const LOCAL_ROWS: usize = 1 << 16;
@@ -7,8 +7,8 @@ pub(crate) const LOCAL_ROWS: usize = 1 << 16;
 /// Rows of the largest tiny node.
 pub(crate) const MAX_TINY_ROWS: usize = 16;
 
-/// The rows of a tiny node in some order, by their number in that node. Entries beyond the node's length
-/// are arbitrary numbers below 16.
+/// The rows of a tiny node in some order, by their number in that node. Entries beyond the node's
+/// length are arbitrary numbers below 16.
 pub(crate) type TinyOrder = [u8; MAX_TINY_ROWS];
 
 /// A table with an entry for every local row number, on the heap.

@@ -1,7 +1,7 @@
 //! A sorted column: each node's rows in the order of the feature, with their targets.
 //!
-//! Storing the target in every column costs one item per cell. In return, a scan reads memory in order
-//! instead of gathering targets through row ids.
+//! Storing the target in every column costs one item per cell. In return, a scan reads memory in
+//! order instead of gathering targets through row ids.
 
 use std::ops::Range;
 

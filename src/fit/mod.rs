@@ -1,12 +1,13 @@
-//! Entry points of a fit: check the arguments, choose the criterion, grow the tree, limit its leaves.
+//! Entry points of a fit: check the arguments, choose the criterion, grow the tree, limit its
+//! leaves.
 //!
 //! ```text
-//! fit, fit_sparse, … → fit_any → fit_source       per cell type
-//!     Params::check                               see `params/valid.rs`
-//!     FitTask::grow_objective                     per criterion: targets in units near 1, with weights
-//!         grow::grow                              dense X, one output, best split of numbers
-//!         general::grow                           all other fits
-//!     with_best_leaves, pruned                    if the user limits the leaves or sets a cost per leaf
+//! fit, fit_sparse, … → fit_any → fit_source     per cell type
+//!     Params::check                             see `params/valid.rs`
+//!     FitTask::grow_objective                   per criterion: scale the targets, add weights
+//!         grow::grow                            dense X, one output, best split of numbers
+//!         general::grow                         all other fits
+//!     with_best_leaves, pruned                  if leaves are limited or have a cost
 //! ```
 //!
 //! Targets are divided by a power of two, so that no square over- or underflows, and results are
@@ -35,12 +36,12 @@ use crate::tree::Tree;
 
 /// Fits a decision tree.
 ///
-/// Rows with weight 0 are ignored. The tree is the same for every number of threads and memory order of
-/// `x`.
+/// Rows with weight 0 are ignored. The tree is the same for every number of threads and memory
+/// order of `x`.
 ///
 /// # Errors
-/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not support the
-/// target, a setting is invalid, or there is not enough memory.
+/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not support
+/// the target, a setting is invalid, or there is not enough memory.
 pub fn fit<X: Cell>(
     x: &Matrix<'_, X>,
     target: Target<'_>,
@@ -96,7 +97,8 @@ pub fn fit_sparse_while<X: Cell>(
     fit_any(&mut go_on, X::any(Source::Sparse(x)), target, weights, loss, params)
 }
 
-/// Has no type parameters, so that it is compiled in this crate and not in each crate that calls it.
+/// Has no type parameters, so that it is compiled in this crate and not in each crate that calls
+/// it.
 fn fit_any(
     go_on: &mut dyn FnMut(f64) -> bool,
     x: AnySource<'_>,
@@ -147,8 +149,8 @@ fn fit_source<X: Cell>(
 const ROW_BYTES: usize = 32;
 const WORKER_ROW_BYTES: usize = 24;
 const NODE_BYTES: usize = 48;
-/// Additional memory for criteria that rank their targets: bytes per row, without and with weights, and
-/// bytes per row and worker.
+/// Additional memory for criteria that rank their targets: bytes per row, without and with weights,
+/// and bytes per row and worker.
 const RANKED_ROW_BYTES: [usize; 2] = [16, 48];
 const RANKED_WORKER_ROW_BYTES: usize = 12;
 
@@ -226,8 +228,8 @@ impl<X: Cell> FitTask<'_, X> {
         }
     }
 
-    /// Sorts the targets. Returns them in ascending order, the global rank of each row, and the column of
-    /// targets.
+    /// Sorts the targets. Returns them in ascending order, the global rank of each row, and the
+    /// column of targets.
     fn rank<T: RankedSample>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, SortedColumn<u32>)> {
         let column = Matrix::from_rows(y, y.len(), 1)?;
         let SortedColumn { rows, items } = presort(&column, self.rows, targets, self.team).features.swap_remove(0);
@@ -272,9 +274,9 @@ impl<X: Cell> FitTask<'_, X> {
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
-    /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an item
-    /// that a column carries beside the row id. The nodes' values for several classes or outputs are not
-    /// included: the number of nodes is not known in advance.
+    /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an
+    /// item that a column carries beside the row id. The nodes' values for several classes or
+    /// outputs are not included: the number of nodes is not known in advance.
     fn check_memory<C: Criterion>(&self, item_bytes: usize) -> Result<()> {
         let (n_rows, threads) = (self.rows.len(), self.team.threads());
         let n_cells = match self.x {
@@ -297,8 +299,8 @@ impl<X: Cell> FitTask<'_, X> {
         self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
     }
 
-    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them. The units
-    /// are those of targets and impurities.
+    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
+    /// The units are those of targets and impurities.
     fn grow_ranked<C: Criterion>(
         &self,
         criterion: &C,
@@ -318,8 +320,8 @@ impl<X: Cell> FitTask<'_, X> {
         }
     }
 
-    /// Grows a tree with the general engine. `order` has the rows in the order of their targets if the
-    /// criterion ranks them.
+    /// Grows a tree with the general engine. `order` has the rows in the order of their targets if
+    /// the criterion ranks them.
     fn grow_general<C: Criterion>(
         &self,
         criterion: &C,

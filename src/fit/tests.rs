@@ -1,5 +1,5 @@
-//! Whole fits: the same tree for every number of threads and memory order, extreme weights, interrupts,
-//! and fits that need too much memory.
+//! Whole fits: the same tree for every number of threads and memory order, extreme weights,
+//! interrupts, and fits that need too much memory.
 
 use super::*;
 use crate::params::{MaxFeatures, Splitter};
@@ -57,8 +57,8 @@ impl Data {
     }
 }
 
-/// All numbers of a tree to the last bit: `Debug` writes the shortest decimal that reads back as the same
-/// number, and the sign of zero.
+/// All numbers of a tree to the last bit: `Debug` writes the shortest decimal that reads back as
+/// the same number, and the sign of zero.
 fn bytes(tree: &Tree) -> String {
     format!("{tree:?}")
 }

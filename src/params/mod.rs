@@ -1,5 +1,5 @@
-//! Settings as the user gives them. `valid.rs` checks them against the data and resolves them for the
-//! engine.
+//! Settings as the user gives them. `valid.rs` checks them against the data and resolves them for
+//! the engine.
 
 mod valid;
 
@@ -22,7 +22,8 @@ pub enum Loss {
     Entropy,
 }
 
-/// How the medians and quantiles of both sides of every cut are computed. All methods give the same tree.
+/// How the medians and quantiles of both sides of every cut are computed. All methods give the same
+/// tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MedianMethod {
     /// One pass over a bitmap of ranks.
@@ -72,7 +73,8 @@ pub enum Size {
 /// ```
 /// use splitwood::{Params, Size};
 ///
-/// let params = Params { max_depth: Some(6), min_samples_leaf: Size::Rows(5), ..Params::default() };
+/// let leaf = Size::Rows(5);
+/// let params = Params { max_depth: Some(6), min_samples_leaf: leaf, ..Params::default() };
 /// assert_eq!(params.min_samples_split, Size::Rows(2));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -87,26 +89,29 @@ pub struct Params {
     pub min_weight_fraction_leaf: f64,
     /// Smallest decrease of the weighted impurity that justifies a split.
     pub min_impurity_decrease: f64,
-    /// Largest number of leaves: the splits with the highest gains are made first. `None`: no limit.
+    /// Largest number of leaves: the splits with the highest gains are made first. `None`: no
+    /// limit.
     pub max_leaf_nodes: Option<i64>,
-    /// How many features are evaluated for each split. If the drawn features are all constant, more are
-    /// drawn until one is not.
+    /// How many features are evaluated for each split. If the drawn features are all constant, more
+    /// are drawn until one is not.
     pub max_features: MaxFeatures,
     /// How thresholds are chosen.
     pub splitter: Splitter,
     /// Seed of the random choices. They are the same for every number of threads.
     pub seed: u64,
-    /// For each feature: 1 if predictions must not decrease with it, −1 if they must not increase, 0 if it
-    /// is not constrained. `None`: no feature is constrained.
+    /// For each feature: 1 if predictions must not decrease with it, −1 if they must not increase,
+    /// 0 if it is not constrained. `None`: no feature is constrained.
     pub monotonic_cst: Option<Vec<i8>>,
-    /// For each feature its number of categories, or 0 if it is numeric. Cells of a categorical feature are
-    /// codes 0, 1, … `None`: all features are numeric.
+    /// For each feature its number of categories, or 0 if it is numeric. Cells of a categorical
+    /// feature are codes 0, 1, … `None`: all features are numeric.
     pub categories: Option<Vec<u32>>,
-    /// Cost per leaf: the grown tree is pruned to the subtree with the least loss plus cost. 0: no pruning.
+    /// Cost per leaf: the grown tree is pruned to the subtree with the least loss plus cost. 0: no
+    /// pruning.
     pub ccp_alpha: f64,
     /// How medians and quantiles are computed.
     pub median_method: MedianMethod,
-    /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and so on.
+    /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and
+    /// so on.
     pub n_jobs: Option<i64>,
 }
 

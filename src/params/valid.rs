@@ -1,7 +1,7 @@
 //! Checks settings, shapes, loss and target of a fit, and resolves them into a [`ValidFit`].
 //!
-//! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`, for
-//! fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
+//! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`,
+//! for fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
 
 use super::{Loss, MaxFeatures, Params, Size, Splitter};
 use crate::data::{Rows, Target, Values, check_counts};
@@ -163,8 +163,8 @@ impl Rules {
         depth >= self.max_depth || rows < self.min_rows_split || weight < 2.0 * self.min_weight_leaf
     }
 
-    /// Whether the number of rows on either side is the only rule for cuts: neither weights nor gains can
-    /// forbid one.
+    /// Whether the number of rows on either side is the only rule for cuts: neither weights nor
+    /// gains can forbid one.
     pub fn limit_rows_only(&self) -> bool {
         self.min_weight_leaf == 0.0 && self.min_gain == 0.0
     }
@@ -217,16 +217,16 @@ impl Params {
             max_depth,
             min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
             min_rows_leaf,
-            // Relative slack for sums of weights: a child whose weight equals the minimum up to rounding
-            // is heavy enough.
+            // Relative slack for sums of weights: a child whose weight equals the minimum up to
+            // rounding is heavy enough.
             min_weight_leaf: share * total_weight * if is_weighted { 1.0 - 1e-12 } else { 1.0 },
             // Relative slack: a gain that equals the minimum up to rounding is enough.
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
     }
 
-    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best of all
-    /// splits, and no split is forbidden.
+    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best
+    /// of all splits, and no split is forbidden.
     fn choices(&self, n_features: usize) -> Result<Option<Choices>> {
         let drawn = self.max_features.resolve(n_features)?;
         check_monotonic(self.monotonic_cst.as_deref(), n_features)?;
