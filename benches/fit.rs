@@ -1,7 +1,7 @@
-//! Whole fits on friedman1 data, by loss, depth, size and cell type; throughput is in cells of X.
+//! Whole fits on friedman1 data, by loss, depth, size and cell type. Throughput is in cells of X.
 //!
-//! `cargo bench -- depth` runs the benchmarks whose name contains "depth". A depth of 1 is the
-//! presort and one scan of the root.
+//! `cargo bench --bench fit -- squared` runs the benchmarks whose name contains "squared". A depth
+//! of 1 measures the presort and one search of the root.
 
 mod friedman;
 
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// What is fitted, and how.
+/// The arguments of one fit.
 struct Case<'a> {
     target: Target<'a>,
     weights: Option<&'a [f64]>,
@@ -37,7 +37,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn of_order(data: &'a Friedman, loss: Loss, max_depth: i64, median_method: MedianMethod) -> Self {
+    fn quantile(data: &'a Friedman, loss: Loss, max_depth: i64, median_method: MedianMethod) -> Self {
         Self { loss, median_method, ..Self::squared(data, max_depth, 1) }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Case<'a> {
 const DEPTHS: [i64; 3] = [1, 6, i64::MAX];
 const METHODS: [MedianMethod; 2] = [MedianMethod::RankBitmap, MedianMethod::TwoHeaps];
 
-/// Weights without a pattern that a cut could follow.
+/// Weights that are independent of the features.
 fn weights(data: &Friedman) -> Vec<f64> {
     (0..data.n_rows).map(|row| 0.1 + (row % 7) as f64).collect()
 }
@@ -105,21 +105,21 @@ fn poisson_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
 #[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
 fn absolute_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
     let data = Friedman::new(100_000, 10);
-    Case::of_order(&data, Loss::AbsoluteError, DEPTH, method).bench(bencher, &data.narrow(), &data);
+    Case::quantile(&data, Loss::AbsoluteError, DEPTH, method).bench(bencher, &data.narrow(), &data);
 }
 
 #[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
 fn absolute_weighted_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
     let data = Friedman::new(100_000, 10);
     let weights = weights(&data);
-    let case = Case { weights: Some(&weights), ..Case::of_order(&data, Loss::AbsoluteError, DEPTH, method) };
+    let case = Case { weights: Some(&weights), ..Case::quantile(&data, Loss::AbsoluteError, DEPTH, method) };
     case.bench(bencher, &data.narrow(), &data);
 }
 
 #[divan::bench(args = METHODS, consts = [6, i64::MAX], sample_count = 5)]
 fn quantile_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, method: MedianMethod) {
     let data = Friedman::new(100_000, 10);
-    Case::of_order(&data, Loss::Quantile(0.9), DEPTH, method).bench(bencher, &data.narrow(), &data);
+    Case::quantile(&data, Loss::Quantile(0.9), DEPTH, method).bench(bencher, &data.narrow(), &data);
 }
 
 #[divan::bench(args = [2, 3, 10], consts = [6, i64::MAX], sample_count = 10)]

@@ -1,5 +1,5 @@
-//! Predictions of friedman1 rows, by size of the tree, cell type, memory order and threads.
-//! Throughput is in rows.
+//! Predictions of friedman1 rows, by tree size, cell type, memory order and threads. Throughput is
+//! in rows.
 //!
 //! `cargo bench --bench predict -- depth` runs the benchmarks whose name contains "depth".
 
@@ -18,7 +18,7 @@ fn main() {
 
 const ROWS: usize = 1_000_000;
 
-/// A tree of this depth, fitted to the given number of single-precision rows.
+/// A tree of this depth, fitted to this many single-precision rows.
 fn tree(n_rows: usize, n_columns: usize, max_depth: Option<i64>) -> Tree {
     let data = Friedman::new(n_rows, n_columns);
     let x = data.narrow();
@@ -27,7 +27,7 @@ fn tree(n_rows: usize, n_columns: usize, max_depth: Option<i64>) -> Tree {
 }
 
 fn bench<X: Cell>(bencher: Bencher<'_, '_>, tree: &Tree, x: &Matrix<'_, X>, n_jobs: i64) {
-    // The first prediction builds the compact nodes, which is not measured.
+    // The first prediction builds the compact copy of the tree, which is not to be measured.
     tree.predict(x, Some(n_jobs)).unwrap();
     bencher.counter(ItemsCount::new(x.n_rows())).bench(|| tree.predict(x, Some(n_jobs)).unwrap());
 }
@@ -59,7 +59,7 @@ fn leaves_1m(bencher: Bencher<'_, '_>, n_jobs: i64) {
     bench_narrow(bencher, &tree(1_000_000, 10, None), n_jobs);
 }
 
-/// A million leaves in nodes of 16 bytes.
+/// A million leaves; the compact nodes have 16 bytes each.
 #[divan::bench(args = JOBS, sample_count = 10)]
 fn leaves_1m_f64(bencher: Bencher<'_, '_>, n_jobs: i64) {
     let x = Friedman::new(ROWS, 10).x;
@@ -73,7 +73,7 @@ fn depth_12_f64_50_columns(bencher: Bencher<'_, '_>, n_jobs: i64) {
     bench(bencher, &tree(100_000, 50, Some(12)), &Matrix::from_rows(&x, ROWS, 50).unwrap(), n_jobs);
 }
 
-/// Cells of a column next to each other.
+/// X in column-major order.
 #[divan::bench(args = JOBS, sample_count = 10)]
 fn depth_12_by_columns(bencher: Bencher<'_, '_>, n_jobs: i64) {
     let x = Friedman::new(ROWS, 10).narrow();
@@ -85,14 +85,14 @@ fn depth_12_by_columns(bencher: Bencher<'_, '_>, n_jobs: i64) {
     );
 }
 
-/// The call itself.
+/// The overhead of a call.
 #[divan::bench(sample_count = 1000)]
 fn one_row_depth_6(bencher: Bencher<'_, '_>) {
     let x = Friedman::new(1, 10).narrow();
     bench(bencher, &tree(10_000, 10, Some(6)), &Matrix::from_rows(&x, 1, 10).unwrap(), 1);
 }
 
-/// The obvious ways that the tests compare with, and the library's, on one thread each.
+/// The reference implementations of the tests and the library's own, each with one thread.
 #[divan::bench_group(sample_count = 10)]
 mod ways_of_100k_rows {
     use super::{Bencher, Friedman, ItemsCount, Matrix, tree, ways};

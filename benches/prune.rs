@@ -8,7 +8,7 @@ fn main() {
     divan::main();
 }
 
-/// A tree with a leaf per row: half of its splits fit a wave of two features, the others fit noise.
+/// A tree with one leaf per row: half of its splits fit a wave in two features, the rest fit noise.
 fn full_tree(n_leaves: usize) -> Tree {
     let unit =
         |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);

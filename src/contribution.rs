@@ -71,7 +71,7 @@ impl TagCell for () {
     fn from_u32(_: impl FnOnce() -> u32) {}
 }
 
-/// Implements tags that are read as `u32` and stored in fewer bits.
+/// Implements tags that are read as `u32` and stored in this type.
 macro_rules! atomic_tag_cell {
     ($atomic:ty, $stored:ty) => {
         impl TagCell for $atomic {

@@ -1,23 +1,25 @@
-//! Memory, asked for before it is needed: whether there is enough, and into the cache.
+//! Memory ahead of its use: a check that an allocation will succeed, and prefetching into the
+//! cache.
 
 use crate::error::{Error, Result};
 
-/// Refuses if so many bytes can't be had: an allocation that fails halfway ends the process, and Rust has no other way out of it.
+/// Returns an error if this many bytes can't be allocated. Rust aborts the process when an ordinary
+/// allocation fails, so large tasks are refused before they begin.
 ///
-/// They are asked for and given back at once, untouched: a few microseconds.
+/// The bytes are reserved and freed at once, untouched, which takes a few microseconds.
 pub(crate) fn check_room(bytes: usize) -> Result<()> {
     let mut room = Vec::<u8>::new();
     let outcome = room.try_reserve_exact(bytes);
-    // An allocation that nobody looks at may be left out, and then it can't fail.
+    // Without this, the compiler may remove the unused allocation, and then it can't fail.
     std::hint::black_box(&mut room);
     outcome.map_err(|_| Error::Memory { bytes })
 }
 
-/// Asks for the memory at an address ahead of its use; at one that is none, does nothing.
+/// Prefetches the cache line at an address. An invalid address has no effect.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which changes nothing but caches, whatever the address.
+    // SAFETY: a prefetch is a hint. It changes nothing but caches and faults at no address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(place.cast());

@@ -1,4 +1,4 @@
-//! HOT: the stable two-way partition of a node's range.
+//! HOT: stable two-way partitions of a node's range, one per layout of rows.
 //!
 //! ```text
 //! rows   5 2 7 1 9 4          sides of the rows: 5→L 2→R 7→R 1→L 9→L 4→R
@@ -8,16 +8,19 @@
 //!        0       n_left
 //! ```
 //!
-//! Which side a row goes to can't be predicted, so the loop has no branch that depends on it: the place to write to is
-//! selected, not jumped to.
+//! A branch on the side of a row would be mispredicted for up to half of the rows. So no loop here
+//! has one: it selects the place to write to, or writes the row to both sides and advances only the
+//! side that the row belongs to. Cost: one read and one or two writes per row. Tests:
+//! `agrees_with_two_filters`, `tiny_orders_agree_with_two_filters`.
 
 use crate::columns::ColumnSlice;
 use crate::columns::local::{LOCAL_ROWS, MAX_TINY_ROWS, TinyOrder};
 
-/// Writes the rows that go left to the front of the target and the others from `n_left` on, both in their old order.
+/// Writes the rows that go left to the front of `rows` and the rest from `n_left` on, both in their
+/// old order; `items` follow.
 ///
 /// # Panics
-/// If `goes_left` does not send just `n_left` of the rows to the left.
+/// If `goes_left` is not true for exactly `n_left` rows.
 pub(crate) fn partition<T: Copy>(
     from: ColumnSlice<'_, T>,
     goes_left: impl Fn(u32) -> bool,
@@ -39,9 +42,8 @@ pub(crate) fn partition<T: Copy>(
     assert!(left == n_left, "the partition must agree with the split");
 }
 
-/// Partitions row numbers alone. `buffer` is for the right part and at least as long.
-///
-/// Every row is written to both sides, and only one of the two moves on: no branch, and no address to select.
+/// Partitions local row numbers. `buffer` receives the right part and is at least as long as
+/// `from`.
 pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &mut [u16], buffer: &mut [u16]) {
     let len = from.len();
     let (to, buffer) = (&mut to[..len], &mut buffer[..len]);
@@ -56,11 +58,11 @@ pub(crate) fn partition_rows(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &
     to[left..].copy_from_slice(&buffer[..right]);
 }
 
-/// Writes the rows of one side alone, which are just as many as there is room for.
+/// Writes only the rows of one side. `to` has exactly their length.
 pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; LOCAL_ROWS], to: &mut [u16]) {
     let mut kept = 0;
     for &row in from {
-        // Behind the last row that is kept, there may be others, but no room for them.
+        // After the last kept row, `to` is full; the rows that follow are not kept.
         if let Some(place) = to.get_mut(kept) {
             *place = row;
         }
@@ -68,7 +70,8 @@ pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; LOCAL
     }
 }
 
-/// Moves the rows that go left to the front, both sides in their old order; returns how many go left.
+/// Moves the rows that go left to the front, both sides in their old order. Returns how many go
+/// left.
 pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bool, spare: &mut Vec<u32>) -> usize {
     spare.resize(spare.len().max(rows.len()), 0);
     let (mut left, mut right) = (0, 0);
@@ -84,8 +87,8 @@ pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bo
     left
 }
 
-/// Partitions the first `N` rows of a tiny node's order: the left ones to `left`, the right ones to the
-/// front of `order` itself. `goes_left` has a bit per row.
+/// Partitions the first `N` rows of a tiny node's order: the left side into `left`, the right side
+/// to the front of `order` itself. `goes_left` has a bit per row.
 #[inline(always)]
 pub(crate) fn partition_tiny<const N: usize>(order: &mut TinyOrder, goes_left: u32, left: &mut TinyOrder) {
     let (mut to_left, mut to_right) = (0, 0);

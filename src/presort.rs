@@ -1,34 +1,45 @@
-//! X → columns: every feature is sorted once a fit.
+//! Sorts every feature of X once per fit, by radix sort.
 //!
-//! Keys are integers in the order of the values, packed with their rows in 64 bits. One pass puts the pairs into cells by the
-//! upper 15 bits of their keys; a cell is then small enough to be sorted in cache, by the two digits that are left. A
-//! radix sort that starts with the lowest digit scatters over all the memory in each of its passes. Ties keep the order of their rows.
+//! ```text
+//! pair    │ bucket, 15 bits │ digit 1 │ digit 0 │ row, 32 bits │        key: the upper 32 bits
 //!
-//! f32 keys have 32 bits and fit. f64 keys are sorted by their high word in the same way; runs that tie there (short
-//! ones in most data, longer ones for Unix time stamps) are then sorted by their low word.
+//! pass 1  all pairs → buckets               scattered over memory, with prefetch
+//! pass 2  each bucket by digit 0, then 1    within the cache
+//! ```
 //!
-//! Cost: O(rows) a feature. Memory: 8 to 16 bytes a row and thread, given back at the end.
+//! Keys are integers in the order of the values. A radix sort that starts with the lowest digit
+//! scatters over the whole memory in every pass; this one does so once. Equal keys stay in row
+//! order.
+//!
+//! f32 keys have 32 bits. f64 keys are sorted by their high word in the same way; runs with equal
+//! high words (short in most data, longer for Unix time stamps) are then sorted by their low word.
+//!
+//! Cost: O(rows) per feature. Memory: 8 to 16 bytes per row and thread, freed at the end.
 
 use crate::columns::{Columns, SortedColumn};
 use crate::data::{Cell, Matrix, Rows};
 use crate::memory::prefetch;
 use crate::threads::Team;
 
-/// Columns up to this length, and cells up to the next, are sorted by comparison: counting digits would take longer.
+/// Columns and buckets up to these lengths are sorted by comparison, which is faster there than
+/// counting digits.
 const SHORT_COLUMN: usize = 4096;
-const SHORT_CELL: usize = 96;
+const SHORT_BUCKET: usize = 96;
 
-/// Bits of a digit within a cell. The upper bits choose the cell.
+/// Bits per digit. Two digits cover the key's bits below `BUCKET_SHIFT`; the bits above choose the
+/// bucket.
 const DIGIT_BITS: u32 = 9;
 const DIGITS: usize = 1 << DIGIT_BITS;
-const CELL_SHIFT: u32 = 17;
-const CELLS: usize = 1 << (32 - CELL_SHIFT);
+const BUCKET_SHIFT: u32 = 17;
+const BUCKETS: usize = 1 << (32 - BUCKET_SHIFT);
 
-/// Memory of a cell is asked for so many pairs before they are written, two cache lines: who writes to as many places as there are cells
-/// waits for each new line otherwise. Depth 1 of `squared_f32_all_threads` in `benches/fit.rs` measures it.
+/// A bucket's memory is prefetched this many pairs (two cache lines) ahead of the writes. Writes to
+/// 32,768 buckets in turn would otherwise wait for each new cache line. Depth 1 of
+/// `squared_f32_all_threads` in `benches/fit.rs` measures it.
 const AHEAD: usize = 16;
 
-/// Rows transposed at a time: X is read once, a block of it from cache for each feature.
+/// Rows per block of the transposition: X comes from memory once, and each feature reads the block
+/// from the cache.
 const TRANSPOSE_ROWS: usize = 512;
 
 /// Buffers of one worker, allocated when first needed.
@@ -36,12 +47,13 @@ const TRANSPOSE_ROWS: usize = 512;
 struct SortBuffers {
     /// Key and row, the key in the upper half.
     pairs: Vec<u64>,
+    /// As long as the largest bucket.
     spare: Vec<u64>,
-    /// For each cell the number of its pairs, then where its next one goes, and last where it ends.
-    cells: Vec<u32>,
+    /// By bucket: first its number of pairs, then the place of its next pair, finally its end.
+    buckets: Vec<u32>,
 }
 
-/// Sorts every feature of `x` for the given rows; `items` are the targets of all rows of `x`.
+/// Sorts every feature of `x` for the given rows; `items` has the target of every row of `x`.
 pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
     x: &Matrix<'_, X>,
     rows: &Rows,
@@ -50,7 +62,8 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
 ) -> Columns<T> {
     let mut features: Vec<SortedColumn<T>> =
         (0..x.n_columns()).map(|_| SortedColumn::with_capacity(rows.len())).collect();
-    // Memory is touched by all threads. It comes from this one, where the allocator may still have that of an earlier fit.
+    // All threads touch the memory, so that page faults are shared. This thread allocates it: its
+    // allocator may still hold the memory of an earlier fit.
     team.each(&mut features, &mut vec![(); team.threads()], |(), column| column.rows.resize(rows.len(), 0));
     write_keys(x, rows, &mut features, team);
 
@@ -69,7 +82,7 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
     Columns { features, has_missing, targets: SortedColumn::with_len(0) }
 }
 
-/// Writes the high words of a feature's keys, in row order, where its row ids will be.
+/// Writes the high words of each feature's keys, in row order, into the memory of its row ids.
 fn write_keys<X: Cell, T: Send>(x: &Matrix<'_, X>, rows: &Rows, columns: &mut [SortedColumn<T>], team: &Team) {
     let n_blocks = rows.len().div_ceil(TRANSPOSE_ROWS);
     let mut blocks: Vec<Vec<&mut [u32]>> = (0..n_blocks).map(|_| Vec::with_capacity(columns.len())).collect();
@@ -89,7 +102,7 @@ fn write_keys<X: Cell, T: Send>(x: &Matrix<'_, X>, rows: &Rows, columns: &mut [S
     });
 }
 
-/// Turns the keys in `column.rows` into sorted row ids, and gathers the targets.
+/// Replaces the keys in `column.rows` by the sorted row ids and gathers the targets.
 fn sort_column<X: Cell, T: Copy>(
     column: &mut SortedColumn<T>,
     rows: &Rows,
@@ -103,9 +116,9 @@ fn sort_column<X: Cell, T: Copy>(
         buffers.pairs.extend(keyed);
         buffers.pairs.sort_unstable();
     } else {
-        sort_by_cells(&column.rows, keyed, buffers);
+        sort_by_buckets(&column.rows, keyed, buffers);
     }
-    // Ask any value which kind of key it has: f32's has no low word.
+    // Keys of f32 have no low word; any value shows whether there is one.
     if value(rows.id(0)).low_key().is_some() {
         sort_ties(&mut buffers.pairs, &value);
     }
@@ -116,40 +129,41 @@ fn sort_column<X: Cell, T: Copy>(
 }
 
 /// Fills `buffers.pairs` with the pairs in ascending order; `keys` are their upper halves.
-fn sort_by_cells(keys: &[u32], keyed: impl Iterator<Item = u64>, buffers: &mut SortBuffers) {
-    let SortBuffers { pairs, spare, cells } = buffers;
+fn sort_by_buckets(keys: &[u32], keyed: impl Iterator<Item = u64>, buffers: &mut SortBuffers) {
+    let SortBuffers { pairs, spare, buckets } = buffers;
     pairs.resize(keys.len(), 0);
-    cells.clear();
-    cells.resize(CELLS, 0);
+    buckets.clear();
+    buckets.resize(BUCKETS, 0);
     for key in keys {
-        cells[(key >> CELL_SHIFT) as usize] += 1;
+        buckets[(key >> BUCKET_SHIFT) as usize] += 1;
     }
-    let first = cells.iter().position(|&count| count > 0).unwrap_or(0);
-    let last = cells.iter().rposition(|&count| count > 0).unwrap_or(0);
-    let largest = cells[first..=last].iter().copied().max().unwrap_or(0) as usize;
-    turn_counts_into_starts(&mut cells[first..=last]);
+    let first = buckets.iter().position(|&count| count > 0).unwrap_or(0);
+    let last = buckets.iter().rposition(|&count| count > 0).unwrap_or(0);
+    let largest = buckets[first..=last].iter().copied().max().unwrap_or(0) as usize;
+    turn_counts_into_starts(&mut buckets[first..=last]);
     for pair in keyed {
-        let next = &mut cells[(pair >> (32 + CELL_SHIFT)) as usize];
+        let next = &mut buckets[(pair >> (32 + BUCKET_SHIFT)) as usize];
         pairs[*next as usize] = pair;
         prefetch(pairs.as_ptr().wrapping_add(*next as usize + AHEAD));
         *next += 1;
     }
     spare.resize(spare.len().max(largest), 0);
     let mut start = 0;
-    for &end in &cells[first..=last] {
-        let cell = &mut pairs[start..end as usize];
+    for &end in &buckets[first..=last] {
+        let bucket = &mut pairs[start..end as usize];
         start = end as usize;
-        if cell.len() <= SHORT_CELL {
-            cell.sort_unstable();
+        if bucket.len() <= SHORT_BUCKET {
+            bucket.sort_unstable();
         } else {
-            let spare = &mut spare[..cell.len()];
-            sort_by_digit(cell, spare, 0);
-            sort_by_digit(spare, cell, 1);
+            let spare = &mut spare[..bucket.len()];
+            sort_by_digit(bucket, spare, 0);
+            sort_by_digit(spare, bucket, 1);
         }
     }
 }
 
-/// Copies the pairs in the order of one digit of their keys, those with equal digits in their old order.
+/// Copies the pairs in the order of one digit of their keys; pairs with equal digits keep their
+/// order.
 fn sort_by_digit(from: &[u64], to: &mut [u64], digit: u32) {
     let digit = |pair: u64| (pair >> (32 + DIGIT_BITS * digit)) as usize % DIGITS;
     let mut places = [0; DIGITS];
@@ -174,8 +188,8 @@ fn turn_counts_into_starts(counts: &mut [u32]) {
 /// Sorts each run of equal high words by the low word.
 ///
 /// ```text
-/// high  3 3 3 7 9 9        pairs of a run become (low, row), are sorted, and get their high word back
-///       └─run─┘   └─┘
+/// high  3 3 3 7 9 9      the pairs of a run become (low, row) and are sorted;
+///       └─run─┘   └─┘    then they get their high word back
 /// ```
 fn sort_ties<X: Cell>(pairs: &mut [u64], value: &impl Fn(u32) -> X) {
     for run in pairs.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
@@ -239,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn long_columns_are_sorted_by_cells() {
+    fn long_columns_are_sorted_by_buckets() {
         let mut state = 1u64;
         let mut random = || {
             state ^= state << 13;

@@ -1,13 +1,15 @@
-//! HOT: one feature's range and a criterion → the feature's best cut.
+//! HOT: offers the cuts of one feature of one node.
 //!
-//! Missing values stand last in a column. Walking the range as it is therefore tries them on the right, and the
-//! position in front of them parts values from missing ones. A second walk, which starts with them, tries them on
-//! the left:
+//! Missing values stand last in a column. A sweep of the column as it is therefore puts them on the
+//! right, and its last cut separates values from missing values. A second sweep, which starts with
+//! the missing values, puts them on the left:
 //!
 //! ```text
 //! column    a b c d ? ?       missing right:  a | b | c | d | ? ?
 //! first     ? ? a b c d       missing left:   ? ? a | b | c | d
 //! ```
+//!
+//! Cost: one sweep per feature and node, two if the node has missing values in the feature.
 
 use crate::contribution::{Contributions, MissingFirst};
 use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds};
@@ -15,7 +17,7 @@ use crate::data::Cell;
 use crate::params::Rules;
 use crate::split::{Contest, partition_point};
 
-/// Nodes up to this size are not tested for a constant feature: their sweep costs as little.
+/// Nodes up to this size are not tested for constant features: a sweep costs as little as the test.
 const TESTED_FOR_CONSTANT: usize = 32;
 
 /// One feature of a node: contributions and values of the node's rows in the feature's order.
@@ -23,11 +25,11 @@ pub(crate) struct Feature<P, V> {
     pub contributions: P,
     /// The value at a place of that order.
     pub value: V,
-    /// Whether there may be missing values, which are last.
+    /// Whether the feature may have missing values. They stand last.
     pub has_missing: bool,
 }
 
-/// Offers the feature's cuts.
+/// Offers the feature's cuts, those with missing values on the right first.
 #[inline]
 pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     criterion: &C,
@@ -51,7 +53,8 @@ pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     }
 }
 
-/// The most that any of the feature's cuts can gain, if the criterion can tell at less cost than by a scan.
+/// An upper bound on the gains of the feature's cuts; `None` if the criterion has none that is
+/// cheaper than a scan.
 #[inline]
 pub(crate) fn gain_bound<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     criterion: &C,
@@ -80,6 +83,7 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         len > TESTED_FOR_CONSTANT && same((self.value)(0), (self.value)(len - 1))
     }
 
+    /// Whether this node has missing values in the feature.
     #[inline]
     fn misses_some(&self) -> bool {
         self.has_missing && is_nan((self.value)(self.contributions.len() - 1))
@@ -96,7 +100,6 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         }
     }
 
-    /// The contributions with those of missing values first.
     #[cold]
     fn missing_first(&self) -> MissingFirst<'_, P> {
         let len = self.contributions.len();
@@ -104,13 +107,14 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
         MissingFirst { contributions: &self.contributions, n_missing: len - n_values }
     }
 
-    /// The cuts of that order; there may be none.
+    /// The cuts of the order with missing values first. `first > last` if there are none.
     fn missing_first_cuts(&self, n_missing: usize, rules: &Rules) -> Cuts<impl Fn(usize, usize) -> bool> {
         let len = self.contributions.len();
         let original = move |place: usize| (place + len - n_missing) % len;
         Cuts {
             same: move |a, b| same((self.value)(original(a)), (self.value)(original(b))),
-            // Missing values alone on the left would be the first walk's last cut, mirrored.
+            // Missing values alone on the left is the first sweep's last cut with the sides
+            // exchanged.
             first: rules.min_rows_leaf.max(n_missing + 1),
             last: len - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,

@@ -1,7 +1,15 @@
-//! One node, all features → its split.
+//! The split of a node from the best cuts of its features.
 //!
-//! Features are scanned in any order, by any number of threads, and share the highest gain found so far so that hopeless
-//! scans end early. What comes out depends on none of that: see `split.rs`.
+//! Features are scanned in any order, by any number of threads. Scans share the highest gain found
+//! so far, the incumbent, and skip cuts that can't tie with it. The decision depends on neither:
+//!
+//! ```text
+//! feature   0      1      2              3
+//! highest   1.0    3.0    3.0 + 1e-12    (skipped: below the incumbent)
+//!                  └ wins: the lowest feature that ties with the highest gain of all
+//! ```
+//!
+//! The tie rule is in `split.rs`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,16 +25,17 @@ impl Incumbent {
     }
 
     pub fn raise(&self, gain: f64) {
-        // Floats that are not negative order like their bits.
+        // Floats that are not negative have the same order as their bits.
         self.0.fetch_max(gain.max(0.0).to_bits(), Ordering::Relaxed);
     }
 }
 
-/// The split among what the features have found, in ascending order of the features: the first cut whose gain ties with the
-/// highest one.
+/// Chooses among the features' best cuts, which come in ascending order of the features: the first
+/// cut whose gain ties with the highest gain of all.
 ///
-/// A feature names the first cut that ties with its own highest gain. In a chain of gains, each near the next, that cut may
-/// be too far below the highest gain of all; then the feature is searched again, for the first cut that gains `least`.
+/// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie
+/// with the highest gain of all, `search_again` finds the feature's first cut with at least the
+/// gain that does.
 pub(crate) fn decide(
     findings: impl Iterator<Item = (usize, Found)> + Clone,
     noise: f64,

@@ -1,13 +1,25 @@
-//! What a split is, and which of two is the better one; plain data.
+//! Splits, and the rule that chooses between them.
 //!
-//! Gains that are equal up to rounding are ties, and ties go to the lowest feature, then to missing values on the right,
-//! then to the lowest threshold. "Near the best" is not transitive, so the rule is stated without chains: find the
-//! highest gain, then take the first offer that comes within the tolerance of it. That depends on the gains alone, not
-//! on who was compared with whom, so threads and pruning can't change it.
+//! Gains that are equal up to rounding are ties. Ties go to the lowest feature, then to missing
+//! values on the right, then to the lowest threshold. "Within the tolerance" is not transitive, so
+//! the rule has no chains: find the highest gain, then take the first offer within the tolerance of
+//! it.
+//!
+//! ```text
+//! offers in order   1.0    1.0 + 0.6e-11    1.0 + 1.2e-11        tolerance: 1e-11
+//!                   │      │                └ highest gain
+//!                   │      └ wins: the first within the tolerance of the highest gain
+//!                   └ not within the tolerance, although it ties with the winner
+//! ```
+//!
+//! The winner depends on the gains alone, not on the order of comparisons, so neither the number of
+//! threads nor the skipping of hopeless cuts can change it. Tests: `near_gains_do_not_chain`,
+//! `pruning_with_an_incumbent_changes_nothing`.
 
 use std::ops::Range;
 
-/// Gains that differ by less than this share are ties: far above rounding (1e-15), far below what data can mean.
+/// Gains that differ by less than this share are ties. It is far above rounding (1e-15) and far
+/// below any difference that data can support.
 const TIE: f64 = 1e-11;
 
 /// Where a node's range of a column is cut.
@@ -15,7 +27,7 @@ const TIE: f64 = 1e-11;
 pub(crate) struct Cut {
     /// Number of rows on the left.
     pub n_left: usize,
-    /// The missing values, though last in the column, go left.
+    /// Whether the missing values, which stand last in the column, go left.
     pub missing_left: bool,
 }
 
@@ -29,7 +41,7 @@ pub(crate) struct Found {
     pub gain: f64,
 }
 
-/// The split of a node: its best feature's best cut.
+/// The split of a node: a feature and one of its cuts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Split {
     pub feature: usize,
@@ -37,28 +49,33 @@ pub(crate) struct Split {
     pub cut: Cut,
 }
 
-/// A split carried out: who goes where in the winner's own column, and by which test.
+/// How a split divides the node's range of its own feature's column (the winner's column), and the
+/// threshold that follows.
 ///
 /// ```text
-/// column of the winner   a b c │ d e f │ ? ?
-///                        front           back       left = front + back (missing values, if they go left)
+/// winner's column   a b c │ d e f │ ? ?
+///                   front   right   back      left = front + back; back: missing values on the left
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
     pub feature: usize,
     pub threshold: f64,
-    /// Where missing values went, or `None` if there were none to learn from.
+    /// Whether missing values went left; `None` if the node has none.
     pub missing_left: Option<bool>,
+    /// Rows at the beginning of the range that go left, at least one.
     pub front: usize,
+    /// Rows at the end of the range that go left.
     pub back: usize,
+    /// Rows of the node; `front + back < len`.
     pub len: usize,
 }
 
 impl Division {
-    /// Reads the threshold off the values of the winner's range, NaN last.
+    /// `value` reads the winner's column, NaN last.
     pub fn new(split: &Split, len: usize, has_missing: bool, value: impl Fn(usize) -> f64) -> Self {
         let n_missing = if has_missing { len - partition_point(0, len, |place| !value(place).is_nan()) } else { 0 };
-        // One row at least is in front, even if X was changed while the fit was under way.
+        // `front` is at least 1 even if another thread changed X during the fit: the threshold is
+        // read from the places around it.
         let back = if split.cut.missing_left { n_missing.min(split.cut.n_left - 1) } else { 0 };
         let front = split.cut.n_left - back;
         Self {
@@ -75,12 +92,12 @@ impl Division {
         self.front + self.back
     }
 
-    /// Places of the right child in the winner's range; all others are the left child's.
+    /// Places of the right child in the winner's range. All other places are the left child's.
     pub fn right(&self) -> Range<usize> {
         self.front..self.len - self.back
     }
 
-    /// What goes left and what goes right of the winner's range, each in up to two pieces.
+    /// The left and the right child's part of the winner's range, each in up to two pieces.
     pub fn sides<'a, T>(&self, range: &'a [T]) -> [[&'a [T]; 2]; 2] {
         let right = self.right();
         [[&range[..right.start], &range[right.end..]], [&range[right], &[]]]
@@ -98,13 +115,14 @@ impl Division {
     }
 }
 
-/// Whether a node sends missing values left: where its own missing values went, or, if it had none, to
-/// the heavier child.
+/// Whether a test sends missing values left. A node with missing values sends them where the split
+/// put them, a node without any to the heavier child.
 pub(crate) fn missing_goes_left(learned: Option<bool>, left_weight: f64, right_weight: f64) -> bool {
     learned.unwrap_or(left_weight > right_weight)
 }
 
-/// First place of `low..high` where `holds`, true up to some place, no longer does.
+/// The first place of `low..high` where `holds` is false. It must be true before that place and
+/// false from there on.
 pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -117,18 +135,20 @@ pub(crate) fn partition_point(mut low: usize, mut high: usize, holds: impl Fn(us
     low
 }
 
-/// Where cuts are offered, with their gains. Gains are not negative.
+/// Receives the cuts of a sweep with their gains, which are not negative.
 pub(crate) trait Contest {
-    /// Gains below this can't win any more.
+    /// Cuts with gains below the bar can't win any more and need not be offered.
     fn bar(&self) -> f64;
 
-    /// This gain is to be had at a cut that is still to be offered: those that can't tie with it no longer matter.
+    /// Announces that a cut with this gain will be offered later: cuts that can't tie with it may
+    /// be skipped from now on.
     fn raise(&mut self, gain: f64);
 
+    /// Offers a cut. Offers come in the order that decides ties.
     fn offer(&mut self, gain: f64, cut: Cut);
 }
 
-/// For code that need not be compiled once more for each contest.
+/// Lets code that is not hot be compiled once for all kinds of contests.
 impl Contest for &mut dyn Contest {
     fn bar(&self) -> f64 {
         (**self).bar()
@@ -148,13 +168,17 @@ pub(crate) fn near(gain: f64, noise: f64) -> f64 {
     gain - (gain * TIE).max(noise)
 }
 
-/// Finds the first cut whose gain ties with the highest one, whoever else has been seen.
+/// The contest of one feature: finds the first cut whose gain ties with the highest one.
+///
+/// Cost: O(1) per offer. `records` holds only offers that tie with the highest gain so far.
 pub(crate) struct Tournament {
-    /// Absolute tolerance for criteria whose gains carry more rounding than a share of themselves.
+    /// Absolute tolerance, for criteria whose gains have a larger error than `TIE` of themselves.
     noise: f64,
+    /// Offers below this are ignored.
     floor: f64,
-    /// Offers that broke the record, gains strictly rising: an offer that does not exceed an earlier one is never
-    /// needed, for whenever it ties with the best, the earlier one does too.
+    /// Offers that exceeded all earlier ones, in ascending order of their gains. An offer that does
+    /// not exceed an earlier one can't win: where it ties with the highest gain, the earlier one
+    /// does too.
     records: Vec<(f64, Cut)>,
 }
 
@@ -163,20 +187,24 @@ impl Tournament {
         Self { noise: 0.0, floor: 0.0, records: Vec::new() }
     }
 
-    /// Starts anew; only gains that could tie with `incumbent`, a gain seen elsewhere, will matter.
+    /// Starts a new contest. Gains that can't tie with `incumbent`, a gain of another feature, are
+    /// ignored.
     pub fn restart(&mut self, noise: f64, incumbent: f64) {
         self.noise = noise;
-        // Twice: once because this contest's best may itself be only a tie of the incumbent, once for its own ties.
+        // Twice: this contest's highest gain may be a tie's width below the incumbent, and its
+        // winner another tie's width below that.
         self.floor = near(near(incumbent, noise), noise);
         self.records.clear();
     }
 
-    /// Starts anew, to find the first cut that gains at least this: all that do tie with each other.
+    /// Starts a new contest that finds the first cut with at least this gain. All cuts with at
+    /// least this gain must tie with each other.
     pub fn restart_from(&mut self, least: f64) {
         self.floor = least;
         self.records.clear();
     }
 
+    /// The winner; `None` if no offer reached the floor.
     pub fn found(&self) -> Option<Found> {
         let top = self.records.last()?.0;
         let least = near(top, self.noise);
@@ -207,11 +235,12 @@ impl Contest for Tournament {
     }
 }
 
-/// A threshold `t` with `a <= t < b`: the midpoint where that separates, else a value next to it that does.
+/// A threshold `t` with `a <= t < b`: the midpoint if it separates the two in floating point,
+/// otherwise another value that does.
 pub(crate) fn threshold(a: f64, b: f64) -> f64 {
     debug_assert!(a < b || b.is_nan());
     if b.is_nan() {
-        // Values on the left, missing ones on the right: whatever is not missing goes left, infinity too.
+        // All values go left, infinity included; only missing values go right.
         return f64::INFINITY;
     }
     let middle = 0.5 * a + 0.5 * b;
@@ -220,7 +249,7 @@ pub(crate) fn threshold(a: f64, b: f64) -> f64 {
     } else if middle.is_nan() {
         0.0 // between −∞ and ∞
     } else if a.is_finite() || b == f64::MIN {
-        // The same number whether the zero on the left has a sign or not.
+        // Adding 0 turns −0.0 into 0.0.
         a + 0.0
     } else {
         f64::MIN // between −∞ and a finite value
@@ -267,7 +296,7 @@ mod tests {
             for (n_left, &gain) in gains.iter().enumerate() {
                 if gain >= contest.bar() { contest.offer(gain, Cut { n_left, missing_left: false }); }
             }
-            // Where the feature can still win, it reports just what it would have reported alone.
+            // A feature that can still win reports the same cut as without the incumbent.
             if top >= incumbent - incumbent * TIE {
                 prop_assert_eq!(contest.found().map(|found| found.cut.n_left), winner(&gains));
             }

@@ -1,8 +1,12 @@
-//! The pool, the cancel flag, and the one way in which work is shared out.
+//! Thread pools, the cancel flag, and [`Team::each`], by which all parallel work is distributed.
 //!
-//! rayon's global pool does not survive `fork()`: the child would wait for ever for threads that it does not have.
-//! So splitwood keeps pools of its own, in a registry that belongs to one process id. A child finds that the registry
-//! is its parent's, leaves it alone (dropping it would join threads that don't exist) and starts one of its own.
+//! rayon's global pool does not survive `fork()`: the child would wait for ever for threads that
+//! exist only in its parent. So splitwood has pools of its own, in a registry that stores its
+//! process id. A child that finds its parent's registry leaks it (dropping it would join threads
+//! that don't exist) and starts a registry of its own.
+//!
+//! Cost: a pool is started once per process and number of threads. `each` takes a lock once per
+//! item, so items are nodes, columns or blocks of rows, never single rows.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -13,14 +17,14 @@ use rayon::ThreadPool;
 
 use crate::error::{Error, Result};
 
-/// Below this many cells a fit or a prediction is over before a pool is awake.
+/// Below this many cells, a fit or a prediction takes less time than waking a pool.
 const CELLS_WORTH_A_POOL: usize = 1 << 15;
 
-/// How often the waiting caller looks up: well within the second in which Ctrl-C must work.
+/// How often the waiting caller calls `go_on`: Ctrl-C must work within a second.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Number of CPUs this process may use: affinity mask and container quota, then `RAYON_NUM_THREADS` and
-/// `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
+/// Number of CPUs this process may use: affinity mask and container quota, then `RAYON_NUM_THREADS`
+/// and `OMP_NUM_THREADS` (which joblib sets in its workers), whichever is least.
 #[must_use]
 pub fn available_threads() -> usize {
     #[cfg(test)]
@@ -30,7 +34,8 @@ pub fn available_threads() -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
         .into_iter()
-        // OMP_NUM_THREADS may be a list, one entry for each level of nesting: the first counts.
+        // OMP_NUM_THREADS may be a list with an entry for each level of nesting. The first is the
+        // outermost.
         .filter_map(|name| std::env::var(name).ok()?.split(',').next()?.trim().parse().ok())
         .filter(|&limit: &usize| limit > 0)
         .fold(cpus, usize::min)
@@ -69,8 +74,8 @@ impl Registry {
         match REGISTRY.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: leaked just now.
             Ok(_) => unsafe { &*new },
-            // Another thread of this process was faster; its registry serves.
-            // SAFETY: only leaked registries of this process are stored once `found` has been replaced.
+            // Another thread of this process was faster; its registry is used.
+            // SAFETY: whatever replaced `found` was leaked by a thread of this process.
             Err(theirs) => unsafe { &*theirs },
         }
     }
@@ -89,47 +94,48 @@ impl Registry {
     }
 }
 
-/// Who does the work of one fit or prediction: the calling thread alone, or a pool.
+/// The threads of one fit or prediction: the calling thread alone, or a pool.
 pub(crate) struct Team {
     pool: Option<Arc<ThreadPool>>,
     cancelled: AtomicBool,
-    /// Rows that have come to their leaf, of how many.
-    settled: AtomicUsize,
+    /// Rows that have reached their leaf, of `n_rows`.
+    finished_rows: AtomicUsize,
     n_rows: usize,
 }
 
 impl Team {
-    /// A team for the user's `n_jobs` and a task of so many rows that visits this many cells.
+    /// A team for the user's `n_jobs`. The task has this many rows and reads this many cells.
     pub fn new(n_jobs: Option<i64>, n_rows: usize, cells: usize) -> Result<Self> {
         if n_jobs == Some(0) {
             return Err(Error::argument("n_jobs", "must not be 0; use 1 for one thread, None for all CPUs"));
         }
-        // Counting the CPUs reads files: not for a task that takes less.
+        // Counting the CPUs reads files, which would dominate a small task.
         let pool = if cells < CELLS_WORTH_A_POOL {
             None
         } else {
             Some(Registry::of_this_process().pool(resolve_jobs(n_jobs))?)
         };
-        Ok(Self { pool, cancelled: AtomicBool::new(false), settled: AtomicUsize::new(0), n_rows })
+        Ok(Self { pool, cancelled: AtomicBool::new(false), finished_rows: AtomicUsize::new(0), n_rows })
     }
 
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
-    /// True once the caller wants its thread back. Workers ask once a node, not once a row.
+    /// Whether the task is to stop. Workers check this once per node, not once per row.
     pub fn cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// These rows have come to their leaf. Workers say so once a node at most.
-    pub fn settle(&self, rows: usize) {
-        self.settled.fetch_add(rows, Ordering::Relaxed);
+    /// Adds rows that have reached their leaf. Workers call this at most once per node.
+    pub fn add_finished(&self, rows: usize) {
+        self.finished_rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Does `work` to each item; one worker for each scratch, taking the next item when it is done with one.
+    /// Calls `work` for each item. There is one worker per scratch; it takes the next item when it
+    /// has finished one.
     ///
-    /// Which worker gets which item is left to chance: results must not depend on what a scratch holds.
+    /// Which worker gets which item is random, so results must not depend on what a scratch holds.
     pub fn each<T: Send, S: Send>(&self, items: &mut [T], scratches: &mut [S], work: impl Fn(&mut S, &mut T) + Sync) {
         let Some(pool) = self.pool.as_ref().filter(|_| items.len() > 1 && scratches.len() > 1) else {
             let scratch = &mut scratches[0];
@@ -141,7 +147,7 @@ impl Team {
         pool.scope(|scope| {
             for scratch in &mut scratches[..workers] {
                 scope.spawn(move |_| {
-                    // The guard is dropped before the work begins.
+                    // The lock is released before the work begins.
                     while let Some(item) = { queue.lock().unwrap_or_else(PoisonError::into_inner).next() } {
                         work(scratch, item);
                     }
@@ -150,15 +156,15 @@ impl Team {
         });
     }
 
-    /// Runs `work` on the pool while the calling thread waits and asks `go_on` now and then;
-    /// when it says no, `work` finds itself cancelled.
+    /// Runs `work` on the pool while the calling thread waits and calls `go_on`, every `POLL`, with
+    /// the share of finished rows. When it returns false, the task is cancelled.
     pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut(f64) -> bool) -> R {
         let Some(pool) = &self.pool else { return work() };
         let outcome = Mutex::new(None);
         let done = Condvar::new();
         pool.in_place_scope(|scope| {
             scope.spawn(|_| {
-                // A panic is kept for the caller; nobody may wait for a worker that is gone.
+                // A panic is passed on to the caller, which would otherwise wait for ever.
                 let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                 done.notify_one();
@@ -168,7 +174,7 @@ impl Team {
                 ended = done.wait_timeout(ended, POLL).unwrap_or_else(PoisonError::into_inner).0;
                 if ended.is_none() && !self.cancelled() {
                     drop(ended);
-                    if !go_on(self.settled.load(Ordering::Relaxed) as f64 / self.n_rows as f64) {
+                    if !go_on(self.finished_rows.load(Ordering::Relaxed) as f64 / self.n_rows as f64) {
                         self.cancelled.store(true, Ordering::Relaxed);
                     }
                     ended = outcome.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,7 +195,7 @@ pub(crate) mod tests {
     use super::*;
 
     thread_local! {
-        /// The number of CPUs that the tests of this thread work with, if not the machine's.
+        /// Number of CPUs for the tests of this thread, instead of the machine's.
         pub static CPUS: Cell<Option<usize>> = const { Cell::new(None) };
     }
 

@@ -1,9 +1,11 @@
-//! The data of the benchmarks.
+//! The data of the benchmarks: Friedman's first function, as in scikit-learn's `make_friedman1`.
 
-#![allow(dead_code, reason = "each benchmark takes its own part")]
+#![allow(dead_code, reason = "each benchmark uses only some of the methods")]
 
-/// Uniform features and Friedman's first function of the first five of them, with unit noise.
+/// Uniform features and Friedman's first function of the first five of them, with noise of variance
+/// 1.
 pub struct Friedman {
+    /// Row by row.
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     pub n_rows: usize,
@@ -32,7 +34,7 @@ impl Friedman {
         Self { x, y, n_rows, n_columns }
     }
 
-    /// Class codes by the order of y, in equal shares.
+    /// Class codes in the order of y, with equally many rows per class.
     pub fn classes(&self, n_classes: usize) -> Vec<u32> {
         let mut sorted = self.y.clone();
         sorted.sort_by(f64::total_cmp);

@@ -1,14 +1,14 @@
-//! The columns of a subtree: rows numbered from 0 in 16 bits, so that a cell takes two bytes; and those of
-//! a tiny node, in a byte each.
+//! The columns of a subtree and of a tiny node. Rows are numbered from 0 within the subtree or the
+//! node, so a cell takes two bytes in a subtree and one byte in a tiny node.
 
-/// Number of rows that a `u16` can tell apart. An index into a table of this length needs no check.
+/// Number of values of a `u16`. An index into a table of this length needs no bounds check.
 pub(crate) const LOCAL_ROWS: usize = 1 << 16;
 
 /// Rows of the largest tiny node.
 pub(crate) const MAX_TINY_ROWS: usize = 16;
 
-/// Rows of a tiny node in some order, by their number in that node. Only as many as the node has rows
-/// count; the rest are arbitrary numbers below 16.
+/// The rows of a tiny node in some order, by their number in that node. Entries beyond the node's
+/// length are arbitrary numbers below 16.
 pub(crate) type TinyOrder = [u8; MAX_TINY_ROWS];
 
 /// A table with an entry for every local row number, on the heap.
@@ -21,7 +21,7 @@ pub(crate) fn local_table<T: Default>() -> Box<[T; LOCAL_ROWS]> {
         .unwrap_or_else(|_| unreachable!("the length is LOCAL_ROWS"))
 }
 
-/// The rows of a small node in the order of every feature.
+/// The rows of a node of a subtree in the order of every feature.
 #[derive(Clone, Copy)]
 pub(crate) struct LocalOrders<'a> {
     /// The orders of all rows of the subtree, feature after feature.

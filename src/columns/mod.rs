@@ -1,4 +1,7 @@
-//! How the features of a fit are stored. A node is a range, the same one in every column.
+//! How the features of a fit are stored. A node is a range of places, the same in every column.
+//!
+//! Large nodes use sorted columns (`sorted.rs`), 4 bytes per cell and the target; subtrees use
+//! local row numbers (`local.rs`), 2 bytes per cell.
 
 pub(crate) mod local;
 pub(crate) mod sorted;
@@ -8,8 +11,8 @@ pub(crate) use self::sorted::{ColumnSlice, SortedColumn};
 /// All columns, by feature.
 pub(crate) struct Columns<T> {
     pub features: Vec<SortedColumn<T>>,
-    /// Whether any row of the fit misses a feature. Whether a node has missing values is then seen at
-    /// the end of its range.
+    /// Whether any row of the fit has no value for the feature. If so, a node's last place shows
+    /// whether the node has missing values.
     pub has_missing: Vec<bool>,
     /// One more column, in the order of the targets, for criteria that rank them. Otherwise empty.
     pub targets: SortedColumn<T>,

@@ -1,7 +1,7 @@
-//! A sorted column: the rows of a node range in the order of the feature, with the target carried along.
+//! A sorted column: each node's rows in the order of the feature, with their targets.
 //!
-//! Carrying the target costs memory, one item per cell. In return a scan reads forward instead of
-//! gathering targets through the row ids.
+//! Storing the target in every column costs one item per cell. In return, a scan reads memory in
+//! order instead of gathering targets through row ids.
 
 use std::ops::Range;
 

@@ -1,4 +1,17 @@
-//! The way in: checks the data, picks the criterion, and grows the tree.
+//! Entry points of a fit: check the arguments, choose the criterion, grow the tree, limit its
+//! leaves.
+//!
+//! ```text
+//! fit, fit_sparse, … → fit_any → fit_source     per cell type
+//!     Params::check                             see `params/valid.rs`
+//!     FitTask::grow_objective                   per criterion: scale the targets, add weights
+//!         grow::grow                            dense X, one output, best split of numbers
+//!         general::grow                         all other fits
+//!     with_best_leaves, pruned                  if leaves are limited or have a cost
+//! ```
+//!
+//! Targets are divided by a power of two, so that no square over- or underflows, and results are
+//! multiplied by it: both are exact. Each combination of cell type and criterion is compiled once.
 
 mod outputs;
 #[cfg(test)]
@@ -23,11 +36,12 @@ use crate::tree::Tree;
 
 /// Fits a decision tree.
 ///
-/// Rows of weight zero are left out. The tree is the same for every number of threads and memory order of `x`.
+/// Rows with weight 0 are ignored. The tree is the same for every number of threads and memory
+/// order of `x`.
 ///
 /// # Errors
-/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not go with the target, a
-/// setting is out of its domain, or there is not enough memory.
+/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not support
+/// the target, a setting is invalid, or there is not enough memory.
 pub fn fit<X: Cell>(
     x: &Matrix<'_, X>,
     target: Target<'_>,
@@ -38,11 +52,11 @@ pub fn fit<X: Cell>(
     fit_while(|_| true, x, target, weights, loss, params)
 }
 
-/// Fits a decision tree for as long as `go_on`, which is asked several times a second, says so. It is told the share of the rows that
-/// have come to their leaf.
+/// Fits a decision tree and calls `go_on` several times per second with the share of rows that have
+/// reached their leaf. The fit stops when `go_on` returns false.
 ///
 /// # Errors
-/// As [`fit`], and [`Error::Interrupted`] if `go_on` has said no.
+/// As [`fit`], and [`Error::Interrupted`] if `go_on` returned false.
 pub fn fit_while<X: Cell>(
     mut go_on: impl FnMut(f64) -> bool,
     x: &Matrix<'_, X>,
@@ -54,7 +68,7 @@ pub fn fit_while<X: Cell>(
     fit_any(&mut go_on, X::any(Source::Dense(x)), target, weights, loss, params)
 }
 
-/// [`fit`] for sparse columns: the same tree as for a dense matrix of the same cells.
+/// [`fit`] for sparse columns. The tree is the same as for a dense matrix of the same cells.
 ///
 /// # Errors
 /// As [`fit`].
@@ -83,7 +97,8 @@ pub fn fit_sparse_while<X: Cell>(
     fit_any(&mut go_on, X::any(Source::Sparse(x)), target, weights, loss, params)
 }
 
-/// No type parameters: whoever calls this finds it compiled.
+/// Has no type parameters, so that it is compiled in this crate and not in each crate that calls
+/// it.
 fn fit_any(
     go_on: &mut dyn FnMut(f64) -> bool,
     x: AnySource<'_>,
@@ -99,7 +114,7 @@ fn fit_any(
 }
 
 impl<X: Cell> Source<'_, X> {
-    /// The rows that take part in the order of every feature.
+    /// The rows of the fit in the order of every feature.
     fn orders(self, rows: &Rows, targets: Vec<u32>, team: &Team) -> RowOrders {
         let columns = match self {
             Self::Dense(x) => {
@@ -130,19 +145,21 @@ fn fit_source<X: Cell>(
     if *ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(*ccp_alpha) }
 }
 
-/// What a fit needs beside its columns: bytes a row, bytes a row and worker, and bytes a node.
+/// Memory of a fit beside its columns: bytes per row, bytes per row and worker, bytes per node.
 const ROW_BYTES: usize = 32;
 const WORKER_ROW_BYTES: usize = 24;
 const NODE_BYTES: usize = 48;
-/// And more where the order of targets counts: bytes a row for tables, of weights if there are any, and bytes a row and worker.
-const ORDERED_ROW_BYTES: [usize; 2] = [16, 48];
-const ORDERED_WORKER_ROW_BYTES: usize = 12;
+/// Additional memory for criteria that rank their targets: bytes per row, without and with weights,
+/// and bytes per row and worker.
+const RANKED_ROW_BYTES: [usize; 2] = [16, 48];
+const RANKED_WORKER_ROW_BYTES: usize = 12;
 
+/// A fit before its criterion is chosen.
 struct FitTask<'a, X> {
     x: Source<'a, X>,
     rows: &'a Rows,
     rules: &'a Rules,
-    /// `None`: the best of all splits, of numbers.
+    /// `None`: every split is the best of all splits, and all features are numeric.
     choices: Option<&'a Choices>,
     team: &'a Team,
 }
@@ -177,12 +194,12 @@ impl<X: Cell> FitTask<'_, X> {
         for y in &mut y {
             *y /= unit;
         }
-        // In two steps: the square of a unit may be too small or too large for a float.
+        // Two divisions: the square of the unit may over- or underflow.
         let rules = Rules { min_gain: self.rules.min_gain / unit / unit, ..*self.rules };
         match weights {
             None => self.grow(&SquaredError::<f64>::new(report), y, [unit, unit * unit], &rules),
             Some(weights) => {
-                let items = self.weigh(&y, weights);
+                let items = self.with_weights(&y, weights);
                 self.grow(&SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], &rules)
             }
         }
@@ -202,21 +219,22 @@ impl<X: Cell> FitTask<'_, X> {
         match weights {
             None => {
                 let (targets, items, order) = self.rank(&y, &y)?;
-                self.grow_ordered(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
             }
             Some(weights) => {
-                let (targets, items, order) = self.rank(&y, &self.weigh(&y, weights))?;
-                self.grow_ordered(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                let (targets, items, order) = self.rank(&y, &self.with_weights(&y, weights))?;
+                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
             }
         }
     }
 
-    /// Sorts the targets: they themselves in ascending order, the global rank of each row, and the column of all.
+    /// Sorts the targets. Returns them in ascending order, the global rank of each row, and the
+    /// column of targets.
     fn rank<T: RankedSample>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, SortedColumn<u32>)> {
         let column = Matrix::from_rows(y, y.len(), 1)?;
         let SortedColumn { rows, items } = presort(&column, self.rows, targets, self.team).features.swap_remove(0);
         if self.team.cancelled() {
-            // What was not sorted is no order.
+            // The column may be unsorted: its numbers are keys, not rows.
             return Err(Error::Interrupted);
         }
         let mut global_ranks = vec![0; y.len()];
@@ -233,7 +251,7 @@ impl<X: Cell> FitTask<'_, X> {
         match weights {
             None => self.grow(&Poisson::<f64>::new(unit), y, [1.0; 2], self.rules),
             Some(weights) => {
-                let items = self.weigh(&y, weights);
+                let items = self.with_weights(&y, weights);
                 self.grow(&Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], self.rules)
             }
         }
@@ -244,42 +262,46 @@ impl<X: Cell> FitTask<'_, X> {
         match weights {
             None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], self.rules),
             Some(weights) => {
-                let items = self.weigh(codes, weights);
+                let items = self.with_weights(codes, weights);
                 self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], self.rules)
             }
         }
     }
 
-    fn weigh<Y: Copy>(&self, targets: &[Y], weights: &[f64]) -> Vec<Weighted<Y>> {
+    /// Targets with their weights, in units of `weight_unit`.
+    fn with_weights<Y: Copy>(&self, targets: &[Y], weights: &[f64]) -> Vec<Weighted<Y>> {
         let unit = self.rows.weight_unit;
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
-    /// Refuses a fit whose columns, with so many bytes beside each row's number, have no room. Values of many classes or outputs are not
-    /// counted: how many nodes there will be is not known, and for one value each they hardly count.
-    fn check_room<C: Criterion>(&self, item: usize) -> Result<()> {
+    /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an
+    /// item that a column carries beside the row id. The nodes' values for several classes or
+    /// outputs are not included: the number of nodes is not known in advance.
+    fn check_memory<C: Criterion>(&self, item_bytes: usize) -> Result<()> {
         let (n_rows, threads) = (self.rows.len(), self.team.threads());
         let n_cells = match self.x {
             Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
             Source::Sparse(x) => x.n_entries(),
         };
-        let columns = n_cells.saturating_mul(size_of::<u32>() + item);
-        // Sides, ranks and orders of all rows; what each worker sorts and parts in.
-        let mut row = ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item) * threads;
+        let columns = n_cells.saturating_mul(size_of::<u32>() + item_bytes);
+        // Sides, ranks and orders of all rows, and each worker's buffers for sorts and partitions.
+        let mut row_bytes = ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item_bytes) * threads;
         if C::Ranking::RANKED {
-            row += ORDERED_ROW_BYTES[usize::from(C::WEIGHTED)] + ORDERED_WORKER_ROW_BYTES * threads;
+            row_bytes += RANKED_ROW_BYTES[usize::from(C::WEIGHTED)] + RANKED_WORKER_ROW_BYTES * threads;
         }
-        let buffers = n_rows * row;
+        let buffers = n_rows * row_bytes;
         let nodes = self.rules.max_nodes(n_rows, 0) * NODE_BYTES;
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
 
+    /// Grows a tree for a criterion that doesn't rank its targets.
     fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        self.grow_ordered(criterion, items, SortedColumn::with_len(0), units, rules)
+        self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
     }
 
-    /// With a column in the order of the targets. Units are those of targets and of impurities.
-    fn grow_ordered<C: Criterion>(
+    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
+    /// The units are those of targets and impurities.
+    fn grow_ranked<C: Criterion>(
         &self,
         criterion: &C,
         items: Vec<C::Item>,
@@ -291,15 +313,16 @@ impl<X: Cell> FitTask<'_, X> {
         let units = Units { target, impurity, weight: rows.weight_unit };
         match (x, choices) {
             (Source::Dense(x), None) => {
-                self.check_room::<C>(size_of::<C::Item>())?;
+                self.check_memory::<C>(size_of::<C::Item>())?;
                 grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
             }
-            _ => self.grow_in_general(criterion, &items, order.rows, units, rules),
+            _ => self.grow_general(criterion, &items, order.rows, units, rules),
         }
     }
 
-    /// With the rows in the order of the targets, where that counts.
-    fn grow_in_general<C: Criterion>(
+    /// Grows a tree with the general engine. `order` has the rows in the order of their targets if
+    /// the criterion ranks them.
+    fn grow_general<C: Criterion>(
         &self,
         criterion: &C,
         items: &[C::Item],
@@ -308,7 +331,7 @@ impl<X: Cell> FitTask<'_, X> {
         rules: &Rules,
     ) -> Result<Tree> {
         let Self { rows, team, choices, .. } = *self;
-        self.check_room::<C>(0)?;
+        self.check_memory::<C>(0)?;
         let fit = Fit { x: self.x.values(), criterion, rules, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)

@@ -1,4 +1,6 @@
-//! Fits of several outputs.
+//! Fits of several outputs. Their losses are added up, so one tree serves all of them.
+//!
+//! Cost: one sweep per output and feature, and the general engine (`grow/general.rs`).
 
 use super::FitTask;
 use crate::criterion::classes::{ClassSample, Classes};
@@ -23,20 +25,20 @@ impl<X: Cell> FitTask<'_, X> {
         loss: ValueLoss,
         method: MedianMethod,
     ) -> Result<Tree> {
-        // One for all outputs: their losses are added up.
+        // One unit for all outputs, because their losses are added up.
         let unit = power_of_two(y);
         let columns: Vec<Vec<f64>> =
             (0..n_outputs).map(|k| column(y, n_outputs, k).iter().map(|y| y / unit).collect()).collect();
         match weights {
             None => self.grow_values(&columns, columns.clone(), unit, loss, method),
             Some(weights) => {
-                let items = columns.iter().map(|y| self.weigh(y, weights)).collect();
+                let items = columns.iter().map(|y| self.with_weights(y, weights)).collect();
                 self.grow_values::<Weighted<f64>>(&columns, items, unit, loss, method)
             }
         }
     }
 
-    /// With the targets of each output, as numbers and as what columns carry.
+    /// `y` and `items` have the targets of each output, as numbers and as items of a column.
     fn grow_values<T: ValueSample + RankedSample>(
         &self,
         y: &[Vec<f64>],
@@ -76,7 +78,9 @@ impl<X: Cell> FitTask<'_, X> {
         let columns = (0..n_outputs).map(|k| column(codes, n_outputs, k));
         match weights {
             None => self.grow_classes(columns, n_classes, impurity),
-            Some(weights) => self.grow_classes(columns.map(|codes| self.weigh(&codes, weights)), n_classes, impurity),
+            Some(weights) => {
+                self.grow_classes(columns.map(|codes| self.with_weights(&codes, weights)), n_classes, impurity)
+            }
         }
     }
 
@@ -100,7 +104,7 @@ impl<X: Cell> FitTask<'_, X> {
         let rows: Vec<u32> = (0..outputs.0[0].items.len() as u32).collect();
         let rules = Rules { min_gain, ..*self.rules };
         let units = Units { target, impurity, weight: self.rows.weight_unit };
-        self.grow_in_general(&outputs, &rows, Vec::new(), units, &rules)
+        self.grow_general(&outputs, &rows, Vec::new(), units, &rules)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Whole fits: the same tree for every number of threads and memory order, and what an interrupt leaves.
+//! Whole fits: the same tree for every number of threads and memory order, extreme weights,
+//! interrupts, and fits that need too much memory.
 
 use super::*;
 use crate::params::{MaxFeatures, Splitter};
@@ -7,7 +8,7 @@ use crate::threads::tests::CPUS;
 const N_ROWS: usize = 12_000;
 const N_COLUMNS: usize = 6;
 
-/// A large table with ties, missing values and codes of categories, and its targets.
+/// A large table with ties, missing values and category codes, and its targets.
 struct Data {
     /// Row after row; the last column has the codes 0 to 6.
     by_rows: Vec<f64>,
@@ -56,7 +57,8 @@ impl Data {
     }
 }
 
-/// Every number of a tree to the last bit: the shortest decimal that reads back, and the sign of zero.
+/// All numbers of a tree to the last bit: `Debug` writes the shortest decimal that reads back as
+/// the same number, and the sign of zero.
 fn bytes(tree: &Tree) -> String {
     format!("{tree:?}")
 }
@@ -103,7 +105,8 @@ fn case_06_the_same_tree_for_1_2_3_and_8_threads_and_every_memory_order() {
     }
 }
 
-/// Beside 1e300, a weight of 1e-15 is lost when weights are added up: a leaf of it alone would have no shares.
+/// A weight of 1e-15 is lost in a sum with 1e300. A leaf with that row alone must still have finite
+/// shares.
 #[test]
 fn case_31_weights_of_any_range_give_numbers() {
     let x = Matrix::from_rows(&[0.0, 1.0, 2.0], 3, 1).unwrap();
@@ -154,7 +157,7 @@ fn case_08_a_fit_that_is_stopped_at_any_time_says_so() {
     }
 }
 
-/// A column of targets whose sorting was called off is no order; the numbers in it are no rows.
+/// A column of targets whose sort was cancelled holds keys instead of rows.
 #[test]
 fn case_08_targets_that_were_not_sorted_are_not_used() {
     let data = Data::new();
@@ -176,7 +179,7 @@ fn case_08_targets_that_were_not_sorted_are_not_used() {
 
 #[test]
 fn case_32_more_cells_than_memory_are_refused_before_the_work() {
-    // All the cells are one.
+    // With strides of 0, all cells share one number.
     let x = Matrix::with_strides(&[1.0], 0, 1 << 24, 1 << 30, 0, 0).unwrap();
     let y = vec![1.0; 1 << 24];
     for params in [Params::default(), Params { max_features: MaxFeatures::Sqrt, ..Params::default() }] {

@@ -1,23 +1,28 @@
-//! The upper part of a tree, whose nodes come up in any order, and the subtrees below it: together, in depth-first order, the tree.
+//! Assembles the finished tree from its top and the pieces below it.
+//!
+//! Nodes of the top are numbered in the order in which they were found, which is breadth-first in
+//! `top.rs`. The finished tree is numbered depth-first, so assembly walks the top depth-first and
+//! gives each node and each piece its place. Cost: O(nodes of the top), and one copy of every node.
 
 use super::Fit;
 use super::tree_piece::{PlacedNodes, TreePiece, join};
 use crate::criterion::Criterion;
 use crate::tree::{Test, Tree};
 
-/// What has become of a node of the top.
+/// What a node of the top turned out to be.
 pub(super) enum NodeOutcome {
     Leaf,
-    /// Test and children, by their numbers in the top.
+    /// The test, and the children by their numbers in the top.
     Inner(Test, [usize; 2]),
-    /// Grown by itself; the root of the piece is this node.
+    /// The node was grown separately, as the root of this piece.
     Subtree(TreePiece),
 }
 
-/// The upper part of the tree, in the order in which its nodes came up.
+/// The top of the tree, in the order in which its nodes were found.
 #[derive(Default)]
 pub(super) struct TreeTop {
     nodes: TreePiece,
+    /// By node.
     outcomes: Vec<NodeOutcome>,
 }
 
@@ -28,17 +33,16 @@ impl TreeTop {
         self.nodes.push(criterion, node)
     }
 
-    /// What a node predicts.
+    /// The values that a node predicts.
     pub fn value_mut(&mut self, id: usize, n_values: usize) -> &mut [f64] {
         self.nodes.value_mut(id, n_values)
     }
 
-    /// Says what has become of a node.
-    pub fn settle(&mut self, id: usize, outcome: NodeOutcome) {
+    pub fn set_outcome(&mut self, id: usize, outcome: NodeOutcome) {
         self.outcomes[id] = outcome;
     }
 
-    /// Puts the pieces together in depth-first order; subtrees are in the user's units already.
+    /// Joins the top and the pieces in depth-first order. Pieces are in the user's units already.
     pub fn assemble<M: ?Sized, C: Criterion>(mut self, fit: &Fit<'_, M, C>, n_features: usize) -> Tree {
         let n_values = fit.criterion.n_values();
         let is_whole = |outcome: &mut NodeOutcome| matches!(outcome, NodeOutcome::Subtree(_)) && self.nodes.len() == 1;
@@ -46,9 +50,16 @@ impl TreeTop {
             return whole.into_tree(n_features, n_values);
         }
         self.nodes.finish(fit.units);
-        // The order first, with the place of each piece. Nodes of the top still to be placed, each with its depth and the
-        // parent that it is the right child of.
+        let placed = self.place_nodes();
+        let placed: Vec<PlacedNodes<'_>> = placed.into_iter().map(|(id, place)| self.placed(id, place)).collect();
+        join(&placed, n_features, n_values, fit.team)
+    }
+
+    /// Writes the tests of the top's inner nodes, with the final numbers of their right children.
+    /// Returns the top's nodes in depth-first order, each with its place in the tree.
+    fn place_nodes(&mut self) -> Vec<(usize, usize)> {
         let mut order = Vec::with_capacity(self.outcomes.len());
+        // Each with its depth and the inner node whose right child it is.
         let mut pending = vec![(0, 0, None)];
         let mut place = 0;
         while let Some((id, depth, parent)) = pending.pop() {
@@ -67,12 +78,14 @@ impl TreeTop {
                 }
             };
         }
-        let placed = |(id, place)| match &self.outcomes[id] {
+        order
+    }
+
+    fn placed(&self, id: usize, place: usize) -> PlacedNodes<'_> {
+        match &self.outcomes[id] {
             NodeOutcome::Subtree(piece) => PlacedNodes { piece, nodes: 0..piece.len(), shift: place },
-            // Its right child has its final number.
+            // The right child's number is final already.
             _ => PlacedNodes { piece: &self.nodes, nodes: id..id + 1, shift: 0 },
-        };
-        let placed: Vec<PlacedNodes<'_>> = order.into_iter().map(placed).collect();
-        join(&placed, n_features, n_values, fit.team)
+        }
     }
 }

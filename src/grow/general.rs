@@ -1,17 +1,26 @@
-//! Any tree, node by node: features and thresholds drawn at random, predictions that must be monotonic, columns of categories, sparse
-//! columns, several outputs.
+//! The general engine: grows any tree, node by node.
 //!
-//! A node owns its part of every column, so two nodes can be worked on side by side. Large nodes share their features out among the
-//! threads, small ones are handed out whole. What a node does follows from its rows and its seed, which follows from its
-//! path: the tree is the same for every number of threads.
+//! It serves the fits that `top.rs` doesn't: features or thresholds drawn at random, monotonic
+//! constraints, categorical features, sparse columns, several outputs. Criteria, sweeps and tie
+//! rule are the same, so with nothing to draw or forbid it grows the same tree, with values that
+//! are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read through a trait
+//! object, so the engine is compiled once per criterion.
+//!
+//! A node owns its slice of every column and is partitioned in place, so two nodes can be grown at
+//! the same time. All threads share the features of a large node; small nodes are distributed
+//! whole, one thread each. What happens at a node depends on its rows and its seed alone, and the
+//! seed on its path: the tree is the same for every number of threads.
+//!
+//! Cost per node: a copy of its slice for each feature that is evaluated, a sweep, and a partition
+//! of all columns. Memory: 4 bytes per cell, without targets; of sparse columns only the entries.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
 use super::category::Categories;
-use super::monotonic::{Bounds, Filter};
-use super::random::Seed;
+use super::monotonic::{CutFilter, ValueRange};
+use super::random::{RandomCut, Seed};
 use super::tree_piece::TreePiece;
 use crate::contribution::{Carried, MissingFirst, TagCell};
 use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, TargetRanking};
@@ -24,20 +33,21 @@ use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Split, Tournament, partition_point};
 use crate::tree::{CategorySets, Test, Tree};
 
-/// Nodes from this many cells on are worked on by all threads.
+/// All threads share the features of a node with at least this many cells.
 const LARGE_CELLS: usize = 1 << 16;
 
 /// The rows of a fit in every order that its nodes need.
 pub(crate) struct RowOrders {
-    /// Ascending.
+    /// In ascending order of the row ids.
     pub rows: Vec<u32>,
-    /// By feature, in ascending order of its values, NaN last. Of sparse columns only the rows whose value is not 0.
+    /// By feature: in ascending order of its values, NaN last. Sparse columns have only the rows
+    /// whose value is not 0.
     pub columns: Vec<Vec<u32>>,
-    /// In ascending order of the targets, for criteria where that counts. Else empty.
+    /// In ascending order of the targets, if the criterion ranks them. Otherwise empty.
     pub targets: Vec<u32>,
 }
 
-/// A node's part of the orders.
+/// A node's slices of the row orders.
 struct NodeRows<'a> {
     rows: &'a mut [u32],
     columns: Vec<&'a mut [u32]>,
@@ -55,25 +65,30 @@ impl<'a> NodeRows<'a> {
     }
 }
 
-/// A node still to be grown.
+/// A node that is still to be grown.
 struct OpenNode<'a, N> {
     rows: NodeRows<'a>,
     node: N,
     depth: u32,
     seed: Seed,
-    bounds: Bounds,
+    /// Monotonic constraints of the ancestors.
+    value_range: ValueRange,
 }
+
+type Children<'a, N> = [OpenNode<'a, N>; 2];
 
 /// Buffers of one worker.
 struct Worker<C: Criterion> {
     contest: Tournament,
-    sweep: C::Scratch,
-    filter: Filter,
+    scratch: C::Scratch,
+    filter: CutFilter,
+    /// The node's rows in the order of the feature that is being evaluated.
     order: Vec<u32>,
+    /// The right part of a partition.
     spare: Vec<u32>,
     items: Vec<C::Item>,
     categories: Categories,
-    /// By row: whether it has an entry in the column that is looked at. All false in between.
+    /// By row: whether the current sparse column has an entry. All false between uses.
     has_entry: Vec<bool>,
 }
 
@@ -81,8 +96,8 @@ impl<C: Criterion> Worker<C> {
     fn new() -> Self {
         Self {
             contest: Tournament::new(),
-            sweep: C::Scratch::default(),
-            filter: Filter::default(),
+            scratch: C::Scratch::default(),
+            filter: CutFilter::default(),
             order: Vec::new(),
             spare: Vec::new(),
             items: Vec::new(),
@@ -92,24 +107,16 @@ impl<C: Criterion> Worker<C> {
     }
 }
 
-/// A threshold that was drawn: how many rows go left by it, the missing ones last.
-struct Drawn {
-    threshold: f64,
-    /// Rows with values up to the threshold.
-    n_up_to: usize,
-    n_missing: usize,
-    missing_left: bool,
-}
-
-/// What a node and its children are made with.
+/// What all nodes share. A row belongs to one open node at a time, and only the workers of that
+/// node read and write its side and its rank.
 struct Grower<'a, C: Criterion> {
     fit: &'a Fit<'a, dyn Values + 'a, C>,
     choices: &'a Choices,
     /// By row of X.
     items: &'a [C::Item],
-    /// By row of X: its side, written and read by whoever works on its node.
+    /// By row of X: whether it goes left at its node.
     sides: Vec<AtomicBool>,
-    /// By row of X: its rank among its node's targets, where order counts.
+    /// By row of X: its rank among its node's targets. Empty if the criterion doesn't rank them.
     ranks: Vec<AtomicU32>,
 }
 
@@ -131,7 +138,7 @@ pub(crate) fn grow<C: Criterion>(
     let mut workers: Vec<Worker<C>> = (0..fit.team.threads()).map(|_| Worker::new()).collect();
     let rows = NodeRows::new(&mut orders);
     let node = grower.describe(&rows, &mut workers[0].items);
-    let root = OpenNode { rows, node, depth: 0, seed: Seed::new(choices.seed), bounds: Bounds::default() };
+    let root = OpenNode { rows, node, depth: 0, seed: Seed::new(choices.seed), value_range: ValueRange::default() };
     let (top, sets) = grower.grow(root, &mut workers);
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
@@ -144,55 +151,70 @@ pub(crate) fn grow<C: Criterion>(
 }
 
 impl<C: Criterion> Grower<'_, C> {
-    /// Grows the large nodes with all threads for each, then the small ones with a thread for each.
+    /// Grows the large nodes, all threads at one node, then the small nodes, one thread per node.
     fn grow(&self, root: OpenNode<'_, C::NodeStats>, workers: &mut [Worker<C>]) -> (TreeTop, CategorySets) {
         let (mut top, mut sets) = (TreeTop::default(), CategorySets::default());
-        let push = |top: &mut TreeTop, open: &OpenNode<'_, C::NodeStats>| {
-            let id = top.push(self.fit.criterion, &open.node);
-            open.bounds.keep(top.value_mut(id, self.fit.criterion.n_values()));
-            id
-        };
-        let (mut pending, mut small) = (vec![(push(&mut top, &root), root)], Vec::new());
+        let mut pending = vec![(self.push_top(&mut top, &root), root)];
+        let mut small = Vec::new();
         while let Some((id, open)) = pending.pop() {
-            if self.is_leaf(&open) {
+            if self.finish_leaf(&open) {
                 continue;
             }
             if open.rows.cells() < LARGE_CELLS || workers.len() == 1 {
-                small.push((id, Some(open), None));
+                small.push((id, open));
                 continue;
             }
             if let Some((test, children)) = self.split(open, workers, &mut sets) {
-                let children = children.map(|child| (push(&mut top, &child), child));
-                top.settle(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
+                let children = children.map(|child| (self.push_top(&mut top, &child), child));
+                top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
                 pending.extend(children);
             }
         }
-        self.fit.team.each(&mut small, workers, |worker, (_, open, grown)| {
-            let open = open.take().expect("each is grown once");
-            *grown = Some(self.grow_small(open, std::slice::from_mut(worker)));
-        });
-        for (id, _, grown) in small {
-            let (mut piece, own_sets) = grown.expect("each has been grown");
-            piece.shift_sets(sets.append(own_sets));
-            piece.finish(self.fit.units);
-            top.settle(id, NodeOutcome::Subtree(piece));
-        }
+        self.grow_all_small(small, workers, &mut top, &mut sets);
         (top, sets)
     }
 
-    /// Grows a node and all that is below it with one thread.
+    /// Appends a node to the top of the tree and returns its number.
+    fn push_top(&self, top: &mut TreeTop, open: &OpenNode<'_, C::NodeStats>) -> usize {
+        let id = top.push(self.fit.criterion, &open.node);
+        open.value_range.clamp(top.value_mut(id, self.fit.criterion.n_values()));
+        id
+    }
+
+    fn grow_all_small(
+        &self,
+        small: Vec<(usize, OpenNode<'_, C::NodeStats>)>,
+        workers: &mut [Worker<C>],
+        top: &mut TreeTop,
+        sets: &mut CategorySets,
+    ) {
+        let mut work: Vec<_> = small.into_iter().map(|(id, open)| (id, Some(open), None)).collect();
+        self.fit.team.each(&mut work, workers, |worker, (_, open, grown)| {
+            let open = open.take().expect("each node is grown once");
+            *grown = Some(self.grow_small(open, std::slice::from_mut(worker)));
+        });
+        for (id, _, grown) in work {
+            let (mut piece, own_sets) = grown.expect("each node has been grown");
+            piece.shift_sets(sets.append(own_sets));
+            piece.finish(self.fit.units);
+            top.set_outcome(id, NodeOutcome::Subtree(piece));
+        }
+    }
+
+    /// Grows a node and its descendants, depth-first, with one thread.
     fn grow_small(&self, root: OpenNode<'_, C::NodeStats>, worker: &mut [Worker<C>]) -> (TreePiece, CategorySets) {
         let (mut piece, mut sets) = (TreePiece::default(), CategorySets::default());
         let n_values = self.fit.criterion.n_values();
-        // Each with the inner node that it is the right child of; a left child simply comes next.
+        // Each with the inner node whose right child it is; `None` for a left child, which follows
+        // its parent.
         let mut pending = vec![(root, None)];
         while let Some((open, right_of)) = pending.pop() {
             let id = piece.push(self.fit.criterion, &open.node);
-            open.bounds.keep(piece.value_mut(id, n_values));
+            open.value_range.clamp(piece.value_mut(id, n_values));
             if let Some(parent) = right_of {
                 piece.set_right(parent, id);
             }
-            if self.is_leaf(&open) {
+            if self.finish_leaf(&open) {
                 continue;
             }
             let depth = open.depth;
@@ -204,48 +226,43 @@ impl<C: Criterion> Grower<'_, C> {
         (piece, sets)
     }
 
-    /// Whether the rules make a node a leaf, or there is no time to split it.
-    fn is_leaf(&self, open: &OpenNode<'_, C::NodeStats>) -> bool {
+    /// Whether the rules make a node a leaf, or the fit was cancelled. Counts the rows of a leaf as
+    /// finished.
+    fn finish_leaf(&self, open: &OpenNode<'_, C::NodeStats>) -> bool {
         let is_leaf = self.fit.is_leaf(&open.node, open.depth) || self.fit.team.cancelled();
-        self.fit.team.settle(if is_leaf { open.rows.rows.len() } else { 0 });
+        self.fit.team.add_finished(if is_leaf { open.rows.rows.len() } else { 0 });
         is_leaf
     }
 
-    /// Finds the split of a node and carries it out; `None` if it stays a leaf.
+    /// Finds the split of a node and carries it out; `None` if the node stays a leaf.
     fn split<'a>(
         &self,
         open: OpenNode<'a, C::NodeStats>,
         workers: &mut [Worker<C>],
         sets: &mut CategorySets,
-    ) -> Option<(Test, [OpenNode<'a, C::NodeStats>; 2])> {
+    ) -> Option<(Test, Children<'a, C::NodeStats>)> {
         let table = self.tabulate(&open, &mut workers[0].items);
-        let Some(split) = self.search(&open, &table, workers) else {
-            self.fit.team.settle(open.rows.rows.len());
+        let search = NodeSearch { grower: self, open: &open, table: &table };
+        let Some(split) = search.run(workers) else {
+            self.fit.team.add_finished(open.rows.rows.len());
             return None;
         };
-        let (division, threshold) = self.note_sides(&open, &split, &mut workers[0]);
-        let OpenNode { rows, depth, seed, bounds, .. } = open;
+        let (division, threshold) = self.divide(&open, &split, &mut workers[0]);
+        let OpenNode { rows, depth, seed, value_range, .. } = open;
         let parts = self.partition(rows, workers);
         let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut workers[0].items));
         let mut test = Test { threshold, ..self.fit.test(&division, &left, &right) };
         if let Some(n_categories) = self.n_categories(split.feature) {
-            // The winner's order still stands.
-            let codes = division.sides(&workers[0].order).map(|[rows, _]| {
-                rows.iter()
-                    .map(|&row| self.value(row, split.feature))
-                    .filter(|code| !code.is_nan())
-                    .map(|code| code as u32)
-            });
-            test.threshold = sets.push(n_categories, codes, test.missing_left);
+            test.threshold = self.push_set(n_categories, &division, &workers[0].order, test.missing_left, sets);
         }
-        let [low, high] = self.child_bounds(bounds, split.feature, [&left, &right]);
+        let [left_range, right_range] = self.child_ranges(value_range, split.feature, [&left, &right]);
         let [left_rows, right_rows] = parts;
         let depth = depth + 1;
         Some((
             test,
             [
-                OpenNode { rows: left_rows, node: left, depth, seed: seed.child(0), bounds: low },
-                OpenNode { rows: right_rows, node: right, depth, seed: seed.child(1), bounds: high },
+                OpenNode { rows: left_rows, node: left, depth, seed: seed.child(0), value_range: left_range },
+                OpenNode { rows: right_rows, node: right, depth, seed: seed.child(1), value_range: right_range },
             ],
         ))
     }
@@ -255,14 +272,14 @@ impl<C: Criterion> Grower<'_, C> {
         self.fit.criterion.describe(items)
     }
 
-    /// The targets of a node, in ascending order where that counts.
+    /// Copies the targets of a node, in ascending order if the criterion ranks them.
     fn gather(&self, rows: &NodeRows<'_>, items: &mut Vec<C::Item>) {
         let rows: &[u32] = if C::Ranking::RANKED { rows.targets } else { rows.rows };
         items.clear();
         items.extend(rows.iter().map(|&row| self.items[row as usize]));
     }
 
-    /// The table of a node; its rows are numbered by rank where order counts.
+    /// Makes the table of a node, and ranks its rows if the criterion needs that.
     fn tabulate(&self, open: &OpenNode<'_, C::NodeStats>, items: &mut Vec<C::Item>) -> C::Table {
         self.gather(&open.rows, items);
         let mut table = C::Table::default();
@@ -279,48 +296,33 @@ impl<C: Criterion> Grower<'_, C> {
         self.fit.x.value(row as usize, feature)
     }
 
-    /// Number of categories of a feature that has them.
+    fn rank(&self, row: u32) -> usize {
+        self.ranks[row as usize].load(Ordering::Relaxed) as usize
+    }
+
+    fn goes_left(&self, row: u32) -> bool {
+        self.sides[row as usize].load(Ordering::Relaxed)
+    }
+
+    /// Number of categories of a feature; `None` if it is numeric.
     fn n_categories(&self, feature: usize) -> Option<u32> {
         self.choices.categories.as_ref().map(|counts| counts[feature]).filter(|&count| count > 0)
     }
 
-    /// Searches the features of a node and decides.
-    fn search(&self, open: &OpenNode<'_, C::NodeStats>, table: &C::Table, workers: &mut [Worker<C>]) -> Option<Split> {
-        let noise = self.fit.criterion.noise(&open.node);
-        let incumbent = Incumbent::default();
-        let mut work: Vec<(usize, Option<Found>)> =
-            self.draw_features(open).into_iter().map(|feature| (feature, None)).collect();
-        let search = |worker: &mut Worker<C>, (feature, found): &mut (usize, Option<Found>)| {
-            if !self.fit.team.cancelled() {
-                worker.contest.restart(noise, incumbent.gain());
-                self.scan(open, table, *feature, worker);
-                *found = worker.contest.found();
-                incumbent.raise(found.map_or(0.0, |found| found.top));
-            }
-        };
-        self.fit.team.each(&mut work, workers, search);
-        let found = work.iter().filter_map(|&(feature, found)| Some((feature, found?)));
-        let split = decide(found, noise, |feature, least| {
-            let worker = &mut workers[0];
-            worker.contest.restart_from(least);
-            self.scan(open, table, feature, worker);
-            worker.contest.found().map(|found| found.cut)
-        })?;
-        self.fit.is_worthwhile(&open.node, &split).then_some(split)
-    }
-
-    /// The features that are looked at, in ascending order: as many as there are to be, and more as long as all are constant.
+    /// The features that are evaluated at a node, in ascending order. Constant features count as
+    /// drawn, but drawing goes on until one feature is not constant.
     fn draw_features(&self, open: &OpenNode<'_, C::NodeStats>) -> Vec<usize> {
         let all = self.fit.x.n_columns();
         if self.choices.n_features >= all {
             return (0..all).collect();
         }
-        let mut urn: Vec<u32> = (0..all as u32).collect();
+        // The first `n_drawn` entries are drawn; the rest are not.
+        let mut features: Vec<u32> = (0..all as u32).collect();
         let mut stream = open.seed.stream();
         let (mut drawn, mut n_drawn) = (Vec::new(), 0);
         while n_drawn < all && (n_drawn < self.choices.n_features || drawn.is_empty()) {
-            urn.swap(n_drawn, n_drawn + stream.below(all - n_drawn));
-            let feature = urn[n_drawn] as usize;
+            features.swap(n_drawn, n_drawn + stream.below(all - n_drawn));
+            let feature = features[n_drawn] as usize;
             if !self.is_constant(&open.rows, feature) {
                 drawn.push(feature);
             }
@@ -333,7 +335,7 @@ impl<C: Criterion> Grower<'_, C> {
     fn is_constant(&self, rows: &NodeRows<'_>, feature: usize) -> bool {
         let column = &rows.columns[feature];
         match (column.first(), column.last()) {
-            // Rows without an entry have the value 0, and entries others.
+            // Rows without an entry have the value 0, which differs from every entry.
             (Some(&first), Some(&last)) => {
                 let (first, last) = (self.value(first, feature), self.value(last, feature));
                 column.len() == rows.rows.len() && (first == last || first.is_nan() && last.is_nan())
@@ -342,8 +344,14 @@ impl<C: Criterion> Grower<'_, C> {
         }
     }
 
-    /// Puts the rows of a node into the order in which the feature's cuts are looked for.
-    fn put_in_order(&self, open: &OpenNode<'_, C::NodeStats>, feature: usize, worker: &mut Worker<C>) {
+    /// Writes the node's rows to `worker.order` in the order of the feature: by value, or by the
+    /// mean target of their category; missing values last.
+    ///
+    /// ```text
+    /// sparse column   −2 −1 │ 3 ? ?            entries only
+    /// order           −2 −1 │ 0 0 0 │ 3 ? ?    rows without an entry stand where 0 belongs
+    /// ```
+    fn order_rows(&self, open: &OpenNode<'_, C::NodeStats>, feature: usize, worker: &mut Worker<C>) {
         let Worker { order, has_entry, categories, .. } = worker;
         let column = &*open.rows.columns[feature];
         order.clear();
@@ -365,56 +373,176 @@ impl<C: Criterion> Grower<'_, C> {
         }
     }
 
-    /// Offers the cuts of one feature to the worker's contest.
-    fn scan(&self, open: &OpenNode<'_, C::NodeStats>, table: &C::Table, feature: usize, worker: &mut Worker<C>) {
-        self.put_in_order(open, feature, worker);
-        let Worker { contest, sweep, filter, order, .. } = worker;
-        let criterion = self.fit.criterion;
-        let rank = |row: u32| self.ranks[row as usize].load(Ordering::Relaxed) as usize;
-        let tags = C::Bounds::class_tags(table);
-        let contributions = Carried {
-            items: order,
-            contribution: |row: u32| criterion.contribution(&open.node, self.items[row as usize], || rank(row)),
-            tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[rank(order[place])]),
+    /// Notes the side of each row of the node. Returns the division of the winner's order, which
+    /// stays in `worker.order`, and the threshold.
+    fn divide(&self, open: &OpenNode<'_, C::NodeStats>, split: &Split, worker: &mut Worker<C>) -> (Division, f64) {
+        self.order_rows(open, split.feature, worker);
+        let order = &worker.order;
+        let value = |place: usize| self.value(order[place], split.feature);
+        // The codes of ordered categories don't ascend; their places do.
+        let is_numeric = self.n_categories(split.feature).is_none();
+        let ascending = |place: usize| if is_numeric || value(place).is_nan() { value(place) } else { place as f64 };
+        let division = Division::new(split, order.len(), true, ascending);
+        for (parts, is_left) in division.sides(order).into_iter().zip([true, false]) {
+            parts.into_iter().flatten().for_each(|&row| self.sides[row as usize].store(is_left, Ordering::Relaxed));
+        }
+        let drawn = match self.choices.splitter {
+            Splitter::Best => None,
+            Splitter::Random => RandomCut::draw(open.seed, split.feature, order.len(), value),
         };
-        let value = |place: usize| self.value(order[place], feature);
-        match &self.choices.monotonic {
-            None => self.offer(open, table, feature, &contributions, value, contest, sweep),
-            Some(signs) => {
-                let scalar = criterion.scalar().expect("constrained targets are single numbers");
-                let sample = |place: usize| scalar.sample(self.items[order[place] as usize]);
-                let n_missing = order.len() - partition_point(0, order.len(), |place| !value(place).is_nan());
-                filter.prepare(scalar.location(), open.bounds, signs[feature], order.len(), n_missing, sample);
-                let mut contest = filter.contest(contest);
-                self.offer(open, table, feature, &contributions, value, &mut contest, sweep);
+        let threshold = drawn.map_or(division.threshold, |drawn| drawn.threshold);
+        (division, threshold)
+    }
+
+    /// Appends the set of categories that go left, read off the winner's order. Returns the
+    /// threshold that stands for the set.
+    fn push_set(
+        &self,
+        n_categories: u32,
+        division: &Division,
+        order: &[u32],
+        missing_left: bool,
+        sets: &mut CategorySets,
+    ) -> f64 {
+        let codes = division.sides(order).map(|[rows, _]| {
+            rows.iter()
+                .map(|&row| self.value(row, division.feature))
+                .filter(|code| !code.is_nan())
+                .map(|code| code as u32)
+        });
+        sets.push(n_categories, codes, missing_left)
+    }
+
+    /// Partitions a node's slices by the sides that were noted.
+    fn partition<'a>(&self, rows: NodeRows<'a>, workers: &mut [Worker<C>]) -> [NodeRows<'a>; 2] {
+        let NodeRows { rows, columns, targets } = rows;
+        let [rows, targets] = [rows, targets].map(|rows| {
+            let n_left = partition_in_place(rows, |row| self.goes_left(row), &mut workers[0].spare);
+            rows.split_at_mut(n_left)
+        });
+        let mut columns: Vec<_> = columns.into_iter().map(|column| (column, 0)).collect();
+        self.fit.team.each(&mut columns, workers, |worker, (column, n_left)| {
+            *n_left = partition_in_place(column, |row| self.goes_left(row), &mut worker.spare);
+        });
+        let (left, right) = columns.into_iter().map(|(column, n_left)| column.split_at_mut(n_left)).unzip();
+        [
+            NodeRows { rows: rows.0, columns: left, targets: targets.0 },
+            NodeRows { rows: rows.1, columns: right, targets: targets.1 },
+        ]
+    }
+
+    fn child_ranges(&self, range: ValueRange, feature: usize, children: [&C::NodeStats; 2]) -> [ValueRange; 2] {
+        let Some(signs) = &self.choices.monotonic else { return [range; 2] };
+        range.of_children(signs[feature], children.map(|node| self.constrained_value(node)))
+    }
+
+    /// The value that monotonic constraints apply to: the number, or the share of the second of two
+    /// classes.
+    fn constrained_value(&self, node: &C::NodeStats) -> f64 {
+        let mut values = Vec::new();
+        self.fit.criterion.write_value(node, &mut values);
+        values[values.len() - 1]
+    }
+}
+
+/// The search for the split of one node.
+struct NodeSearch<'a, 'r, C: Criterion> {
+    grower: &'a Grower<'a, C>,
+    open: &'a OpenNode<'r, C::NodeStats>,
+    table: &'a C::Table,
+}
+
+impl<C: Criterion> NodeSearch<'_, '_, C> {
+    /// Evaluates the drawn features and decides; `None` if no split is allowed or gains enough.
+    fn run(&self, workers: &mut [Worker<C>]) -> Option<Split> {
+        let (fit, node) = (self.grower.fit, &self.open.node);
+        let noise = fit.criterion.noise(node);
+        let incumbent = Incumbent::default();
+        let mut work: Vec<(usize, Option<Found>)> =
+            self.grower.draw_features(self.open).into_iter().map(|feature| (feature, None)).collect();
+        fit.team.each(&mut work, workers, |worker, (feature, found)| {
+            if !fit.team.cancelled() {
+                worker.contest.restart(noise, incumbent.gain());
+                *found = self.scan(*feature, worker);
+                incumbent.raise(found.map_or(0.0, |found| found.top));
             }
+        });
+        let found = work.iter().filter_map(|&(feature, found)| Some((feature, found?)));
+        let split = decide(found, noise, |feature, least| {
+            workers[0].contest.restart_from(least);
+            self.scan(feature, &mut workers[0]).map(|found| found.cut)
+        })?;
+        fit.is_worthwhile(node, &split).then_some(split)
+    }
+
+    /// Offers the cuts of one feature to the worker's contest and returns the winner.
+    fn scan(&self, feature: usize, worker: &mut Worker<C>) -> Option<Found> {
+        let Self { grower, open, table } = *self;
+        grower.order_rows(open, feature, worker);
+        let Worker { contest, scratch, filter, order, .. } = worker;
+        let criterion = grower.fit.criterion;
+        let tags = C::Bounds::class_tags(table);
+        let part = Feature {
+            contributions: Carried {
+                items: order,
+                contribution: |row: u32| {
+                    criterion.contribution(&open.node, grower.items[row as usize], || grower.rank(row))
+                },
+                tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[grower.rank(order[place])]),
+            },
+            value: |place: usize| grower.value(order[place], feature),
+            has_missing: true,
+        };
+        match &grower.choices.monotonic {
+            None => self.offer(feature, &part, contest, scratch),
+            Some(signs) => {
+                self.filter_cuts(signs[feature], order, part.value, filter);
+                self.offer(feature, &part, &mut filter.contest(contest), scratch);
+            }
+        }
+        contest.found()
+    }
+
+    /// Prepares the filter for the cuts that the monotonic constraints allow.
+    fn filter_cuts(&self, sign: i8, order: &[u32], value: impl Fn(usize) -> f64, filter: &mut CutFilter) {
+        let scalar = self.grower.fit.criterion.scalar().expect("constrained targets are single numbers");
+        let sample = |place: usize| scalar.sample(self.grower.items[order[place] as usize]);
+        let n_missing = order.len() - partition_point(0, order.len(), |place| !value(place).is_nan());
+        filter.prepare(scalar.location(), self.open.value_range, sign, order.len(), n_missing, sample);
+    }
+
+    /// Offers all cuts of the feature, or the one that is drawn.
+    fn offer<P: ContributionsOf<C>>(
+        &self,
+        feature: usize,
+        part: &Feature<P, impl Fn(usize) -> f64>,
+        mut contest: &mut dyn Contest,
+        scratch: &mut C::Scratch,
+    ) {
+        let contest = &mut contest;
+        let Fit { criterion, rules, .. } = *self.grower.fit;
+        if self.grower.choices.splitter == Splitter::Random {
+            return self.offer_drawn(feature, part, contest, scratch);
+        }
+        if gain_bound(criterion, self.table, part, rules).is_none_or(|bound| bound >= contest.bar()) {
+            scan(criterion, &self.open.node, self.table, part, rules, contest, scratch);
         }
     }
 
-    /// Offers all cuts, or the one that was drawn.
-    #[allow(clippy::too_many_arguments)] // The parts of a feature and of a contest.
-    fn offer<P: ContributionsOf<C>>(
+    /// Draws a cut of the feature and offers it.
+    fn offer_drawn<P: ContributionsOf<C>>(
         &self,
-        open: &OpenNode<'_, C::NodeStats>,
-        table: &C::Table,
         feature: usize,
-        contributions: &P,
-        value: impl Fn(usize) -> f64,
-        mut contest: &mut dyn Contest,
-        sweep: &mut C::Scratch,
+        part: &Feature<P, impl Fn(usize) -> f64>,
+        contest: &mut impl Contest,
+        scratch: &mut C::Scratch,
     ) {
-        let contest = &mut contest;
-        let Fit { criterion, rules, .. } = *self.fit;
-        if self.choices.splitter == Splitter::Best {
-            let feature = Feature { contributions, value, has_missing: true };
-            if gain_bound(criterion, table, &feature, rules).is_none_or(|bound| bound >= contest.bar()) {
-                scan(criterion, &open.node, table, &feature, rules, contest, sweep);
-            }
-            return;
-        }
-        let Some(drawn) = Drawn::new(open.seed, feature, contributions.len(), value) else { return };
+        let Fit { criterion, rules, .. } = *self.grower.fit;
+        let contributions = &part.contributions;
+        let len = contributions.len();
+        let Some(drawn) = RandomCut::draw(self.open.seed, feature, len, &part.value) else { return };
         let n_left = drawn.n_left();
-        if n_left < rules.min_rows_leaf || contributions.len() - n_left < rules.min_rows_leaf {
+        if n_left < rules.min_rows_leaf || len - n_left < rules.min_rows_leaf {
             return;
         }
         let cuts = Cuts {
@@ -425,85 +553,8 @@ impl<C: Criterion> Grower<'_, C> {
             missing_left: drawn.missing_left,
         };
         let n_missing = if drawn.missing_left { drawn.n_missing } else { 0 };
-        criterion.sweep(&open.node, table, &MissingFirst { contributions, n_missing }, &cuts, contest, sweep);
-    }
-
-    /// Notes the side of each row of the node; returns the division of the winner's order, and the threshold.
-    fn note_sides(&self, open: &OpenNode<'_, C::NodeStats>, split: &Split, worker: &mut Worker<C>) -> (Division, f64) {
-        self.put_in_order(open, split.feature, worker);
-        let order = &worker.order;
-        let value = |place: usize| self.value(order[place], split.feature);
-        // Categories are in an order of their own.
-        let is_ordered = self.n_categories(split.feature).is_none();
-        let rising = |place: usize| if is_ordered || value(place).is_nan() { value(place) } else { place as f64 };
-        let division = Division::new(split, order.len(), true, rising);
-        for (parts, is_left) in division.sides(order).into_iter().zip([true, false]) {
-            parts.into_iter().flatten().for_each(|&row| self.sides[row as usize].store(is_left, Ordering::Relaxed));
-        }
-        let drawn = match self.choices.splitter {
-            Splitter::Best => None,
-            Splitter::Random => Drawn::new(open.seed, split.feature, order.len(), value),
-        };
-        let threshold = drawn.map_or(division.threshold, |drawn| drawn.threshold);
-        (division, threshold)
-    }
-
-    /// Partitions a node's rows and columns by the sides that were noted.
-    fn partition<'a>(&self, rows: NodeRows<'a>, workers: &mut [Worker<C>]) -> [NodeRows<'a>; 2] {
-        let NodeRows { rows, columns, targets } = rows;
-        let part = |spare: &mut Vec<u32>, rows: &mut [u32]| {
-            partition_in_place(rows, |row| self.sides[row as usize].load(Ordering::Relaxed), spare)
-        };
-        let [rows, targets] = [rows, targets].map(|rows| {
-            let n_left = part(&mut workers[0].spare, rows);
-            rows.split_at_mut(n_left)
-        });
-        let mut columns: Vec<_> = columns.into_iter().map(|column| (column, 0)).collect();
-        self.fit.team.each(&mut columns, workers, |worker, (column, n_left)| *n_left = part(&mut worker.spare, column));
-        let (left, right) = columns.into_iter().map(|(column, n_left)| column.split_at_mut(n_left)).unzip();
-        [
-            NodeRows { rows: rows.0, columns: left, targets: targets.0 },
-            NodeRows { rows: rows.1, columns: right, targets: targets.1 },
-        ]
-    }
-
-    fn child_bounds(&self, bounds: Bounds, feature: usize, children: [&C::NodeStats; 2]) -> [Bounds; 2] {
-        let Some(signs) = &self.choices.monotonic else { return [bounds; 2] };
-        let value = |node: &C::NodeStats| {
-            let mut values = Vec::new();
-            self.fit.criterion.write_value(node, &mut values);
-            values[values.len() - 1]
-        };
-        bounds.of_children(signs[feature], children.map(value))
-    }
-}
-
-impl Drawn {
-    /// Draws a threshold between the values of a node, NaN last; `None` if they are all the same.
-    fn new(seed: Seed, feature: usize, len: usize, value: impl Fn(usize) -> f64) -> Option<Self> {
-        let n_values = partition_point(0, len, |place| !value(place).is_nan());
-        let n_missing = len - n_values;
-        if n_values == 0 {
-            return None;
-        }
-        let mut stream = seed.of_feature(feature).stream();
-        let (least, greatest) = (value(0), value(n_values - 1));
-        if least == greatest {
-            // Nothing to draw from, but missing values can be told from the others.
-            let all = Self { threshold: f64::INFINITY, n_up_to: n_values, n_missing, missing_left: false };
-            return (n_missing > 0).then_some(all);
-        }
-        let threshold = stream.between(least, greatest);
-        Some(Self {
-            threshold,
-            n_up_to: partition_point(0, n_values, |place| value(place) <= threshold),
-            n_missing,
-            missing_left: n_missing > 0 && stream.below(2) == 0,
-        })
-    }
-
-    fn n_left(&self) -> usize {
-        self.n_up_to + if self.missing_left { self.n_missing } else { 0 }
+        let contributions = MissingFirst { contributions, n_missing };
+        criterion.sweep(&self.open.node, self.table, &contributions, &cuts, contest, scratch);
     }
 }
 

@@ -1,9 +1,11 @@
-//! Growing: which node is next, and when to stop. `README.md` in this folder defines the terms.
+//! Growing a tree: which node is next, and when to stop. `README.md` in this folder defines the
+//! terms.
 //!
-//! Large nodes are grown breadth-first with threads over features (`top.rs`), the subtrees below them
-//! depth-first in cache with one task each (`subtree.rs`), and their smallest nodes by kernels of fixed
-//! length (`tiny.rs`). Where one hands over to the other is a matter of speed, not of the tree: all of
-//! them apply the rules of this file.
+//! Large nodes are grown breadth-first, with the features distributed over threads (`top.rs`), the
+//! subtrees below them depth-first in the cache, one thread each (`subtree.rs`), and tiny nodes by
+//! kernels with loops of fixed length (`tiny.rs`). The limits between them affect the speed, not
+//! the tree: all of them apply the rules of this file. Fits that need more than the best split of
+//! dense numbers use `general.rs`.
 
 mod assemble;
 mod category;
@@ -36,7 +38,8 @@ pub(crate) struct Fit<'a, M: ?Sized, C> {
     pub units: Units,
 }
 
-/// What a target, an impurity and a weight of one stand for: powers of two, so that scaling back is exact.
+/// Factors from the engine's targets, impurities and weights to the user's: powers of two, so that
+/// the conversion is exact.
 #[derive(Clone, Copy)]
 pub(crate) struct Units {
     pub target: f64,
@@ -44,8 +47,9 @@ pub(crate) struct Units {
     pub weight: f64,
 }
 
-/// Grows a tree. `items` has the target of each row of `x`, including rows that don't take part;
-/// `targets` has those that do in ascending order, for criteria that rank them.
+/// Grows a tree. `items` has the target of each row of `x`, including rows that are not in `rows`;
+/// `targets` has the rows of the fit in ascending order of their targets, if the criterion ranks
+/// them.
 pub(crate) fn grow<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     rows: &Rows,
@@ -63,23 +67,23 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 }
 
 impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
-    /// Whether a rule makes a node a leaf before its features are searched.
+    /// Whether a node is a leaf without a search of its features.
     fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
         let Self { criterion, rules, .. } = self;
         rules.is_leaf(criterion.rows(node), criterion.weight(node), depth) || criterion.is_pure(node)
     }
 
-    /// The most nodes that a subtree with this root can have.
+    /// The largest possible number of nodes of a subtree with this root.
     fn max_nodes(&self, root: &C::NodeStats, depth: u32) -> usize {
         self.rules.max_nodes(self.criterion.rows(root), depth)
     }
 
-    /// Whether the best split of a node gains enough to be made.
+    /// Whether the best split of a node gains enough.
     fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
         self.criterion.loss_decrease(node, split.gain) >= self.rules.min_gain
     }
 
-    /// The test of a node.
+    /// The test of a node with these children. Its right child is set later.
     fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
         let [left, right] = [left, right].map(|node| self.criterion.weight(node));
         Test {

@@ -1,28 +1,39 @@
-//! Predictions that must not go down, or not up, with a feature.
+//! Monotonic constraints: predictions that must not decrease, or not increase, with a feature.
 //!
-//! A node has bounds that its value, and all below it, must keep. A cut is allowed if both sides' values keep the bounds and are in the
-//! order that the feature asks for; the children then keep to their side of the middle between the two values. So whatever is below
-//! a split on the feature, the left branch stays below the right one, or above it.
+//! Each node has a range that its value and the values of all its descendants must be in. A cut is
+//! allowed if both sides' values are in the range and in the order of the constraint. A split on a
+//! constrained feature then divides the range at the midpoint of the children's values:
+//!
+//! ```text
+//! node    [ low                                high ]
+//! left    [ low          midpoint ]                        value never decreases with the feature
+//! right                  [ midpoint            high ]
+//! ```
+//!
+//! So every value in the left branch is at most every value in the right one, or at least, if
+//! predictions must not increase. Cost: O(rows) per feature and node for means, O(rows · log rows)
+//! for quantiles.
 
 use crate::criterion::Location;
 use crate::median::{Level, RunningMedian};
 use crate::split::{Contest, Cut, Tournament};
 
-/// What the value of a node must be between.
+/// The closed range that the values of a node and its descendants must be in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Bounds {
+pub(super) struct ValueRange {
     low: f64,
     high: f64,
 }
 
-impl Default for Bounds {
+impl Default for ValueRange {
     fn default() -> Self {
         Self { low: f64::NEG_INFINITY, high: f64::INFINITY }
     }
 }
 
-impl Bounds {
-    /// Those of the children of a split with these values, on a feature of this sign.
+impl ValueRange {
+    /// The ranges of the children, which have these values, after a split on a feature of this
+    /// sign.
     pub fn of_children(self, sign: i8, values: [f64; 2]) -> [Self; 2] {
         let [left, right] = values.map(|value| value.clamp(self.low, self.high));
         let middle = left.midpoint(right);
@@ -34,8 +45,9 @@ impl Bounds {
         }
     }
 
-    /// Brings what a node predicts within the bounds: a number, or the shares of two classes, of which the second counts.
-    pub fn keep(self, values: &mut [f64]) {
+    /// Clamps a node's prediction to the range: a number, or the shares of two classes, of which
+    /// the second is constrained.
+    pub fn clamp(self, values: &mut [f64]) {
         if self == Self::default() {
             return;
         }
@@ -47,70 +59,73 @@ impl Bounds {
                     (*other, *share) = (1.0 - kept, kept);
                 }
             }
-            _ => unreachable!("numbers and two classes alone are constrained"),
+            _ => unreachable!("only numbers and two classes can be constrained"),
         }
     }
 
-    fn hold(self, value: f64) -> bool {
+    fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// Which cuts of a feature are allowed; buffers that are reused.
+/// Which cuts of a feature are allowed, with reused buffers.
 #[derive(Default)]
-pub(super) struct Filter {
-    /// By number of rows on the left: with missing values on the right, and on the left.
+pub(super) struct CutFilter {
+    /// With missing values on the right, and on the left. By number of rows on the left.
     allowed: [Vec<bool>; 2],
-    lefts: Vec<f64>,
-    rights: Vec<f64>,
+    /// Value of the first 1, 2, … rows, and of the last 1, 2, … rows.
+    left_values: Vec<f64>,
+    right_values: Vec<f64>,
 }
 
-impl Filter {
-    /// For rows in a feature's order, the missing ones last; `sample` is the target and the weight at a place.
+impl CutFilter {
+    /// Computes the allowed cuts of rows in a feature's order, missing values last. `sample`
+    /// returns the target and the weight at a place.
     pub fn prepare(
         &mut self,
         location: Location,
-        bounds: Bounds,
+        range: ValueRange,
         sign: i8,
         len: usize,
         n_missing: usize,
         sample: impl Fn(usize) -> (f64, f64),
     ) {
-        let Self { allowed, lefts, rights } = self;
-        // Without missing values, nothing is offered with them on the left.
-        let n_ways = if n_missing > 0 { 2 } else { 1 };
-        for (allowed, n_first) in allowed[..n_ways].iter_mut().zip([0, n_missing]) {
+        let Self { allowed, left_values, right_values } = self;
+        // Without missing values, no cut has them on the left.
+        let n_orders = if n_missing > 0 { 2 } else { 1 };
+        for (allowed, n_first) in allowed[..n_orders].iter_mut().zip([0, n_missing]) {
             allowed.clear();
-            let turned = |place: usize| sample((place + len - n_first) % len);
-            running_values(location, (0..len).map(turned), lefts);
-            running_values(location, (0..len).rev().map(turned), rights);
+            // The last `n_first` rows come first.
+            let rotated = |place: usize| sample((place + len - n_first) % len);
+            running_values(location, (0..len).map(rotated), left_values);
+            running_values(location, (0..len).rev().map(rotated), right_values);
             allowed.push(false);
             allowed.extend((1..len).map(|n_left| {
-                let (left, right) = (lefts[n_left - 1], rights[len - n_left - 1]);
+                let (left, right) = (left_values[n_left - 1], right_values[len - n_left - 1]);
                 let in_order = f64::from(sign) * (right - left) >= 0.0;
-                in_order && bounds.hold(left) && bounds.hold(right)
+                in_order && range.contains(left) && range.contains(right)
             }));
         }
     }
 
-    /// Offers that are allowed go on to this contest.
-    pub fn contest<'a>(&'a self, contest: &'a mut Tournament) -> Filtered<'a> {
-        Filtered { filter: self, contest }
+    /// A contest that passes allowed cuts on to `contest`.
+    pub fn contest<'a>(&'a self, contest: &'a mut Tournament) -> FilteredContest<'a> {
+        FilteredContest { filter: self, contest }
     }
 }
 
-/// A contest that takes allowed cuts alone.
-pub(super) struct Filtered<'a> {
-    filter: &'a Filter,
+/// A contest that accepts only allowed cuts.
+pub(super) struct FilteredContest<'a> {
+    filter: &'a CutFilter,
     contest: &'a mut Tournament,
 }
 
-impl Contest for Filtered<'_> {
+impl Contest for FilteredContest<'_> {
     fn bar(&self) -> f64 {
         self.contest.bar()
     }
 
-    /// The cut that has this gain may not be allowed.
+    /// Does nothing: the cut with this gain may turn out to be forbidden.
     fn raise(&mut self, _: f64) {}
 
     fn offer(&mut self, gain: f64, cut: Cut) {
@@ -120,7 +135,7 @@ impl Contest for Filtered<'_> {
     }
 }
 
-/// Writes what a leaf with the first one, two, three … of these rows would predict.
+/// Writes the values of leaves with the first 1, 2, 3, … of these rows.
 fn running_values(location: Location, rows: impl Iterator<Item = (f64, f64)>, values: &mut Vec<f64>) {
     values.clear();
     match location {

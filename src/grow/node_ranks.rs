@@ -1,4 +1,8 @@
 //! The rank of each row among its node's targets, for criteria that rank them.
+//!
+//! Columns carry a row's global rank, its rank among all targets of the fit, which never changes.
+//! The rank within the node is looked up here, so that the tables which a sweep reads at random are
+//! as small as the node. Memory: 4 bytes per row and a class tag.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,8 +11,9 @@ use crate::criterion::{Criterion, GainBounds, TargetRanking};
 
 type Cell<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
 
-/// By global rank: the row's rank among its node's targets, and its class tag. Rows of different nodes lie
-/// side by side and are written by different threads; relaxed stores cost the same as plain ones.
+/// By global rank: the row's rank among its node's targets, and its class tag. Threads write the
+/// entries of different nodes at the same time, so they are atomic. A relaxed store costs the same
+/// as a plain one.
 pub(super) struct NodeRanks<C: Criterion> {
     ranks: Vec<AtomicU32>,
     tags: Vec<Cell<C>>,
@@ -22,8 +27,8 @@ impl<C: Criterion> NodeRanks<C> {
         }
     }
 
-    /// Numbers a node's rows, which are in the order of their targets.
-    pub fn number(&self, table: &C::Table, items: &[C::Item]) {
+    /// Ranks a node's rows, which come in the order of their targets.
+    pub fn rank_rows(&self, table: &C::Table, items: &[C::Item]) {
         if C::Ranking::RANKED {
             for (rank, &item) in (0..).zip(items) {
                 self.ranks[C::Ranking::global_rank(item)].store(rank, Ordering::Relaxed);

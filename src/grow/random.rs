@@ -1,6 +1,11 @@
-//! Random choices that follow from where they are made, not from when.
+//! Random choices of features and thresholds.
+//!
+//! A node's seed is computed from the seed of the fit and the path to the node, so the choices
+//! don't depend on when a node is grown, nor by which thread. Cost: a few multiplications per draw.
 
-/// What the choices at a node follow from: the seed of the fit and the path to the node.
+use crate::split::partition_point;
+
+/// The seed of a node, or of one feature at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seed(u64);
 
@@ -9,12 +14,12 @@ impl Seed {
         Self(mix(seed))
     }
 
-    /// That of a child: 0 is left, 1 right.
+    /// The seed of a child: side 0 is left, 1 is right.
     pub fn child(self, side: u64) -> Self {
         Self(mix(self.0 ^ (side + 1)))
     }
 
-    /// For what is drawn for one feature at the node.
+    /// The seed for what is drawn for one feature at this node.
     pub fn of_feature(self, feature: usize) -> Self {
         Self(mix(self.0 ^ (feature as u64 + 3)))
     }
@@ -33,12 +38,12 @@ impl RandomStream {
         mix(self.0)
     }
 
-    /// A number below `n`, each as likely as the others up to n / 2^64.
+    /// A number below `n`. The probabilities of any two numbers differ by at most 2^−64.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// A number from `least` to below `greatest`, which differ; also between infinities.
+    /// A number in `least..greatest`, where `least < greatest`. Either may be infinite.
     pub fn between(&mut self, least: f64, greatest: f64) -> f64 {
         let (low, high) = (least.max(f64::MIN), greatest.min(f64::MAX));
         let share = (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
@@ -47,11 +52,52 @@ impl RandomStream {
     }
 }
 
-/// Spreads the bits: the last step of `SplitMix64`.
+/// The output function of `SplitMix64`: a bijection in which every input bit affects every output
+/// bit.
 fn mix(x: u64) -> u64 {
     let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ x >> 31
+}
+
+/// A cut at a random threshold.
+pub(super) struct RandomCut {
+    pub threshold: f64,
+    /// Rows with values up to the threshold.
+    n_up_to: usize,
+    pub n_missing: usize,
+    pub missing_left: bool,
+}
+
+impl RandomCut {
+    /// Draws a threshold between the least and the greatest value of a node, and a side for its
+    /// missing values. `value` reads the feature's order, NaN last. `None` if no threshold
+    /// separates two rows.
+    pub fn draw(seed: Seed, feature: usize, len: usize, value: impl Fn(usize) -> f64) -> Option<Self> {
+        let n_values = partition_point(0, len, |place| !value(place).is_nan());
+        let n_missing = len - n_values;
+        if n_values == 0 {
+            return None;
+        }
+        let mut stream = seed.of_feature(feature).stream();
+        let (least, greatest) = (value(0), value(n_values - 1));
+        if least == greatest {
+            // The only cut separates values from missing values.
+            let all = Self { threshold: f64::INFINITY, n_up_to: n_values, n_missing, missing_left: false };
+            return (n_missing > 0).then_some(all);
+        }
+        let threshold = stream.between(least, greatest);
+        Some(Self {
+            threshold,
+            n_up_to: partition_point(0, n_values, |place| value(place) <= threshold),
+            n_missing,
+            missing_left: n_missing > 0 && stream.below(2) == 0,
+        })
+    }
+
+    pub fn n_left(&self) -> usize {
+        self.n_up_to + if self.missing_left { self.n_missing } else { 0 }
+    }
 }
 
 #[cfg(test)]

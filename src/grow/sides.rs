@@ -1,19 +1,22 @@
-//! HOT: which side of its parent's division each row is on.
+//! HOT: the side of each row in the division of its node.
+//!
+//! Partitions read the sides at random, once per cell and level. As bits, the sides of a million
+//! rows take 125 kB and stay in the second-level cache; as bytes they would take 1 MB.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sides are written as bytes and read as bits.
 pub(super) struct Sides {
-    /// A byte per row, for writing: the rows of different nodes lie side by side and are written by
-    /// different threads. Relaxed stores cost the same as plain ones.
+    /// A byte per row, for writing: threads write the rows of different nodes at the same time. A
+    /// relaxed store costs the same as a plain one.
     bytes: Vec<AtomicBool>,
-    /// A bit per row, for reading at random: those of a million rows stay in the second-level cache.
+    /// A bit per row, for reading. Equal to the bytes after `publish`.
     bits: Vec<u64>,
 }
 
 impl Sides {
     pub fn new(n_rows: usize) -> Self {
-        // Whole words, so that the last one needs no care.
+        // Whole words, so that the last word is not a special case.
         let n_words = n_rows.div_ceil(64);
         Self { bytes: (0..n_words * 64).map(|_| AtomicBool::new(false)).collect(), bits: vec![0; n_words] }
     }
@@ -22,7 +25,7 @@ impl Sides {
         self.bytes[row as usize].store(is_left, Ordering::Relaxed);
     }
 
-    /// What the same thread has just set.
+    /// The side that this thread has just set, before it is published.
     pub fn get(&self, row: u32) -> bool {
         self.bytes[row as usize].load(Ordering::Relaxed)
     }
@@ -35,14 +38,15 @@ impl Sides {
         }
     }
 
-    /// What was published.
+    /// The published side.
     #[inline]
     pub fn is_left(&self, row: u32) -> bool {
         self.bits[row as usize / 64] >> (row % 64) & 1 != 0
     }
 }
 
-/// Eight bits, the first one lowest. The factor moves the lowest bit of each byte into the top byte.
+/// Packs eight bytes into eight bits, the first byte lowest. The factor moves the lowest bit of
+/// each byte into the top byte.
 fn pack(bytes: &mut [AtomicBool; 8]) -> u64 {
     let bytes = u64::from_le_bytes(bytes.each_mut().map(|byte| u8::from(*byte.get_mut())));
     bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56

@@ -1,25 +1,28 @@
-//! HOT: small nodes, depth-first: a whole subtree by one thread, in cache.
+//! HOT: small nodes, depth-first: one thread grows a whole subtree within its cache.
 //!
 //! ```text
-//! number the subtree's rows anew from 0, in 16 bits; copy their part of X and their targets
+//! number the subtree's rows from 0, in 16 bits; copy their part of X and their targets
 //! while a node is pending
-//!     grow it as a tiny node, or report it as a leaf, or as a pair
-//!     bound      the gains of all features at once, or each by itself
-//!     clear cut? the bounds may name the winner: nothing is swept then
+//!     tiny node, leaf or pair?  grow it by `tiny.rs`, end it, or separate its two rows; next
+//!     bound      the gains of all features together, or of each feature separately
+//!     clear cut? if the bounds already determine the winner, nothing is swept
 //!     sweep      the feature with the largest bound, then every feature that could still win
 //!     decide     ascending features, see `search.rs`
 //!     divide     describe the children, partition the columns as far as they are still needed
 //! ```
 //!
-//! Columns are local row numbers, two bytes per cell; a row's target is found in a table that stays in the
-//! first-level cache. Columns live in two buffers that take turns: a node in one of them is partitioned
-//! into the same range of the other, so the ranges of pending nodes stay as they are.
+//! Columns are local row numbers, two bytes per cell; targets are looked up in a table that stays
+//! in the cache. A node in one of two buffers is partitioned into the same range of the other
+//! buffer, so the ranges of pending nodes don't change:
 //!
 //! ```text
 //! buffer 0   [        node         ]        depth d
 //! buffer 1   [  left  ][   right   ]        depth d + 1
 //! buffer 0   [ll][ lr ]                     depth d + 2, while `right` still waits in buffer 1
 //! ```
+//!
+//! Memory per thread: 4 bytes per cell of the largest subtree and a copy of its part of X, at most
+//! 65,536 cells unless there are more than 256 features; and tables with 65,536 entries.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -38,10 +41,10 @@ use crate::scan::{Feature, gain_bound, scan};
 use crate::search::decide;
 use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
 
-/// A subtree's columns, in both buffers, are to fit in the second-level cache.
+/// Largest subtree in cells: both buffers of its columns, 256 kB, fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
 
-/// Largest node that is grown as a subtree.
+/// Largest node that is grown as a subtree. It depends on the shape of X alone, not on the threads.
 pub(super) fn max_rows(n_features: usize) -> usize {
     (MAX_CELLS / n_features).clamp(256, 16_384)
 }
@@ -52,7 +55,7 @@ type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
 pub(super) struct Workspace<X, C: Criterion> {
     subtree: Subtree<X, C>,
     tables: NodeTables<C>,
-    /// Of the rows of the node that is being divided: whether each goes left.
+    /// By local row: whether it goes left in the node that is being divided.
     sides: Box<[bool; LOCAL_ROWS]>,
     scratch: C::Scratch,
     search: Search,
@@ -68,40 +71,41 @@ pub(super) struct Workspace<X, C: Criterion> {
 struct Subtree<X, C: Criterion> {
     n_rows: usize,
     n_features: usize,
-    /// X, feature after feature.
+    /// X, feature by feature.
     cells: Vec<X>,
     /// Target of each row.
     items: Vec<C::Item>,
-    /// The columns, feature after feature, each `n_rows` long; last the column of targets, if the criterion
-    /// ranks them.
+    /// The columns, feature by feature, each `n_rows` long. The last one is the column of targets,
+    /// if the criterion ranks them.
     buffers: [Vec<u16>; 2],
 }
 
-/// By row, of the node that is being searched.
+/// Tables of the node that is being searched, by local row.
 struct NodeTables<C: Criterion> {
     contributions: Box<[C::Contribution; LOCAL_ROWS]>,
     tags: Box<[TagCellOf<C>; LOCAL_ROWS]>,
     table: C::Table,
 }
 
-/// What a search has found so far.
+/// The state of a node's search.
 struct Search {
-    /// For each feature, the most that it can gain.
+    /// By feature: its gain bound.
     bounds: Vec<f64>,
+    /// By feature: its best cut, if it was swept and could win.
     findings: Vec<Option<Found>>,
     contest: Tournament,
 }
 
-/// A node still to be grown.
+/// A node that is still to be grown.
 struct PendingNode<N> {
     node: N,
     start: usize,
     depth: u32,
     /// Which buffer holds its range.
     buffer: usize,
-    /// A column that is sure to hold its rows: of leaves and pairs, no other columns are kept up.
+    /// A column that holds its rows. For leaves and pairs, the other columns are not partitioned.
     column: usize,
-    /// The inner node that it is the right child of; a left child simply comes next.
+    /// The inner node whose right child it is; `None` for a left child, which follows its parent.
     right_of: Option<usize>,
 }
 
@@ -203,14 +207,15 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         } else {
             unbound_missing(&mut search.bounds, has_missing);
         }
-        // Where bounds were computed from the items, few features are swept: a table would not pay.
+        // If bounds were computed from the items, few features are swept, and a table of
+        // contributions would cost more than it saves.
         let looked_up = is_unknown || C::Ranking::RANKED;
         let noise = fit.criterion.noise(&task.node);
         let split = search.run(noise, |feature, contest| view.sweep(feature, looked_up, contest, scratch))?;
         fit.is_worthwhile(&task.node, &split).then_some(split)
     }
 
-    /// Grows a tiny node with all that is below it; returns whether it was one.
+    /// Grows a tiny node with its descendants. Returns false if the node is not tiny.
     fn grow_tiny(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
@@ -229,7 +234,8 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         true
     }
 
-    /// Grows a node of two rows: every feature that parts them gains the same, so the first one wins.
+    /// Grows a node of two rows: every feature that separates them has the same gain, so the first
+    /// one wins.
     fn grow_pair(
         &self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
@@ -245,7 +251,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             if a == b || (a.is_nan() && b.is_nan()) {
                 continue;
             }
-            // NaN, the largest, is on the right.
+            // NaN counts as the largest value.
             if a > b || a.is_nan() {
                 pair.swap(0, 1);
             }
@@ -287,7 +293,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         (division, children)
     }
 
-    /// Notes on which side each of the node's rows is.
+    /// Notes the side of each of the node's rows.
     fn note_sides(&mut self, task: &PendingNode<C::NodeStats>, division: &Division) {
         let rows = self.subtree.orders(task.buffer, task.start, division.len).of(division.feature);
         for (parts, is_left) in division.sides(rows).into_iter().zip([true, false]) {
@@ -314,7 +320,8 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         })
     }
 
-    /// Partitions the node's range into the other buffer, as far as the children need it.
+    /// Partitions the node's range into the other buffer, as far as the children need it. The
+    /// winner's column is copied; the other columns need the sides of the rows.
     fn partition(&mut self, task: &PendingNode<C::NodeStats>, division: &Division, keep: [Keep; 2]) {
         if keep == [Keep::Nothing; 2] {
             return;
@@ -349,14 +356,14 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     }
 }
 
-/// The buffer that a node is in, and the one that its children go to.
+/// The buffer of a node, and the buffer of its children.
 fn buffers([first, second]: &mut [Vec<u16>; 2], buffer: usize) -> (&[u16], &mut [u16]) {
     if buffer == 0 { (first, second) } else { (second, first) }
 }
 
 impl<X: Cell, C: Criterion> Subtree<X, C> {
-    /// Copies the range of every column, with its rows numbered from 0, their targets and their part of X.
-    /// Rows are numbered in the order of their targets if the criterion ranks them.
+    /// Copies the range of every column, with rows numbered from 0, their targets, and their part
+    /// of X. Rows are numbered in the order of their targets if the criterion ranks them.
     fn take_in(&mut self, x: &Matrix<'_, X>, columns: &Columns<C::Item>, range: Range<usize>, local_ids: &[AtomicU16]) {
         (self.n_rows, self.n_features) = (range.len(), x.n_columns());
         let key = if C::Ranking::RANKED { &columns.targets } else { &columns.features[0] }.slice(range.clone());
@@ -375,8 +382,8 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         self.buffers[1].resize(len, 0);
     }
 
-    /// Copies these rows of X, feature after feature. X is read row by row, so that each row comes from
-    /// memory once; the ends of the copy's columns stay in cache.
+    /// Copies these rows of X, feature by feature. X is read row by row, so that each row comes
+    /// from memory once; the cache lines at the ends of the copy's columns stay in the cache.
     fn copy_cells(&mut self, x: &Matrix<'_, X>, rows: &[u32]) {
         let (n_rows, n_columns) = (rows.len(), x.n_columns());
         let any = x.get(rows[0] as usize, 0);
@@ -392,7 +399,7 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         LocalOrders { columns: &self.buffers[buffer], n_rows: self.n_rows, start, len }
     }
 
-    /// Where a node's part of a column stands in its buffer.
+    /// The range of a node's part of a column in its buffer.
     fn range(&self, column: usize, start: usize, len: usize) -> Range<usize> {
         let start = column * self.n_rows + start;
         start..start + len
@@ -402,8 +409,8 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         &self.cells[feature * self.n_rows..]
     }
 
-    /// A node's rows in the order in which its tables are filled: that of the targets if the criterion ranks
-    /// them, or any.
+    /// A node's rows in the order in which its tables are filled: the order of the targets if the
+    /// criterion ranks them, otherwise any order.
     fn key_order<'a>(&self, orders: LocalOrders<'a>) -> &'a [u16] {
         orders.of(if C::Ranking::RANKED { self.n_features } else { 0 })
     }
@@ -415,8 +422,8 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         move |place| cells[rows[place] as usize]
     }
 
-    /// The split that the bounds have named, if nothing can be said against it: no missing values, no other
-    /// rules than those that count rows, and different values on both sides.
+    /// The split that the bounds determined, if the fit has no missing values, only the number of
+    /// rows limits cuts, and the values on both sides of the cut differ.
     fn clear_split(
         &self,
         rules: &Rules,
@@ -427,7 +434,7 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         gain: f64,
     ) -> Option<Split> {
         let value = self.value(orders, feature);
-        let is_clear = !has_missing.contains(&true) && rules.count_rows_alone() && value(n_left - 1) != value(n_left);
+        let is_clear = !has_missing.contains(&true) && rules.limit_rows_only() && value(n_left - 1) != value(n_left);
         is_clear.then_some(Split { feature, gain, cut: Cut { n_left, missing_left: false } })
     }
 }
@@ -466,7 +473,7 @@ impl<C: Criterion> NodeTables<C> {
     }
 }
 
-/// A node that is being searched, with its tables filled.
+/// The node that is being searched, with its tables filled.
 struct NodeView<'a, X, C: Criterion> {
     fit: &'a Fit<'a, Matrix<'a, X>, C>,
     node: &'a C::NodeStats,
@@ -504,7 +511,7 @@ impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
         }
     }
 
-    /// Writes the gain bound of each feature; infinite where the criterion has none.
+    /// Writes the gain bound of each feature, infinity if the criterion has none.
     fn bound_features(&self, bounds: &mut Vec<f64>) {
         let bound = |feature| {
             gain_bound(self.fit.criterion, &self.tables.table, &self.looked_up(feature), self.fit.rules)
@@ -525,7 +532,8 @@ impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
     }
 }
 
-/// Bounds of a small node leave missing values aside; with them on the left a feature may gain more.
+/// Removes the bounds of features with missing values: bounds of small nodes don't cover the cuts
+/// with missing values on the left.
 fn unbound_missing(bounds: &mut [f64], has_missing: &[bool]) {
     for (bound, _) in bounds.iter_mut().zip(has_missing).filter(|(_, missing)| **missing) {
         *bound = f64::INFINITY;
@@ -533,7 +541,8 @@ fn unbound_missing(bounds: &mut [f64], has_missing: &[bool]) {
 }
 
 impl Search {
-    /// Sweeps the features that could win, the one with the largest bound first, and decides.
+    /// Sweeps the feature with the largest bound, then every feature that could still win, and
+    /// decides.
     fn run(&mut self, noise: f64, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
         let Self { bounds, findings, contest } = self;
         let mut favourite = 0;
@@ -560,12 +569,12 @@ impl Search {
     }
 }
 
-/// How much of a child's columns is still needed.
+/// Which of a child's columns are still needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
     /// The child is a leaf.
     Nothing,
-    /// The child is a pair: any column has its rows.
+    /// The child is a pair: one column is enough to know its rows.
     One,
     All,
 }
@@ -582,7 +591,7 @@ impl Keep {
     }
 }
 
-/// Whether a node has two rows, and no rule but that of different values applies to their split.
+/// Whether a node has two rows that any feature with different values may separate.
 fn is_pair<X: Cell, C: Criterion>(fit: &Fit<'_, Matrix<'_, X>, C>, node: &C::NodeStats) -> bool {
-    fit.criterion.rows(node) == 2 && fit.rules.count_rows_alone()
+    fit.criterion.rows(node) == 2 && fit.rules.limit_rows_only()
 }

@@ -1,20 +1,23 @@
-//! HOT: the smallest nodes, which are most of the nodes of a tree that is grown to the end.
+//! HOT: tiny nodes, of 3 to 16 rows, with all their descendants. Most nodes of a fully grown tree
+//! are tiny.
 //!
-//! What a node costs beside its rows is what counts here, and most of that is branches that nobody can predict. So the rows of
-//! a node of at most 16 rows are numbered anew, in a byte, its part of each column becomes 16 bytes, and every loop has
-//! a fixed length: 4, 8 or 16, whichever holds the node. What lies beyond its rows counts for nothing, or is never read.
+//! In a tiny node, fixed costs outweigh the work per row, and most of them are mispredicted
+//! branches. So rows are numbered from 0 in a byte, an order takes 16 bytes, and every loop has a
+//! fixed length: 4, 8 or 16, the least that is at least the node's length. Entries beyond the
+//! node's rows are arbitrary: the kernels ignore them.
 //!
-//! Orders of the nodes below are partitioned from level to level: the left child's to the next level, the right child's in
-//! place, where they wait until the left child's subtree is grown.
+//! The orders of the children are written to two levels of a stack. The right child's stay where
+//! the parent's were until the left child's descendants are grown:
 //!
 //! ```text
 //! level 0   [        node         ]    →    [ right ]  waits
 //! level 1                                   [ left  ]  is next
 //! ```
 //!
-//! What a split gains is told by a kernel: `squares.rs` for squared errors, `deviations.rs` for absolute ones, both of unweighted
-//! numbers. Their fast answers are approximate. They decide where a cut is clearly the best; the few close
-//! calls are decided as in larger nodes, by integers that don't depend on any order.
+//! The criterion's [`TinyKernel`] evaluates cuts: `criterion/squared/tiny.rs` and
+//! `criterion/quantile/tiny.rs`, for targets without weights. Its fast results are approximate and
+//! decide where one cut is clearly the best. Close calls are decided by integers, as in larger
+//! nodes. Memory per thread: 256 bytes per feature and a table of 64 kB.
 
 use super::Fit;
 use super::tree_piece::TreePiece;
@@ -30,27 +33,27 @@ pub(super) struct TinyGrower<C: Criterion> {
     kernel: C::TinyKernel,
     /// By level and feature.
     orders: Vec<TinyOrder>,
-    /// Number of each row of the subtree among those of the tiny node.
+    /// By row of the subtree: its number in the tiny node.
     places: Box<[u8; LOCAL_ROWS]>,
-    /// The subtree's row at each place, and its target.
+    /// By number in the tiny node: the row of the subtree, and its target.
     rows: [u16; MAX_ROWS],
     targets: [f64; MAX_ROWS],
     pending: Vec<PendingTiny>,
 }
 
-/// A node still to be grown.
+/// A node that is still to be grown.
 #[derive(Clone, Copy)]
 struct PendingTiny {
     rows: TinyOrder,
     len: u8,
-    /// Where its orders stand, if it may be split.
+    /// The level of its orders. They are valid only if it may be split and has more than two rows.
     level: u8,
     depth: u32,
-    /// The inner node that it is the right child of; a left child simply comes next.
+    /// The inner node whose right child it is; `None` for a left child, which follows its parent.
     right_of: Option<u32>,
 }
 
-/// X of a subtree, feature after feature.
+/// The part of X of a subtree, feature by feature.
 #[derive(Clone, Copy)]
 pub(super) struct LocalCells<'a, X> {
     pub cells: &'a [X],
@@ -64,7 +67,7 @@ impl<X: Cell> LocalCells<'_, X> {
     }
 }
 
-/// The fit and the part of X that a tiny node is grown from.
+/// A node of a subtree, with the data to grow it as a tiny node.
 pub(super) struct TinyRoot<'a, X, C> {
     pub fit: &'a Fit<'a, Matrix<'a, X>, C>,
     pub cells: LocalCells<'a, X>,
@@ -72,10 +75,11 @@ pub(super) struct TinyRoot<'a, X, C> {
 }
 
 impl<X: Cell, C: Criterion> TinyRoot<'_, X, C> {
-    /// Whether this may be grown here.
+    /// Whether the node can be grown as a tiny node: it has 3 to 16 rows and no missing values, and
+    /// only the number of rows limits its cuts.
     pub fn is_tiny(&self, has_missing: &[bool]) -> bool {
         (3..=MAX_ROWS).contains(&self.orders.len)
-            && self.fit.rules.count_rows_alone()
+            && self.fit.rules.limit_rows_only()
             && !(0..has_missing.len()).any(|feature| has_missing[feature] && self.has_missing(feature))
     }
 
@@ -94,8 +98,8 @@ impl<X: Cell, C: Criterion> TinyRoot<'_, X, C> {
 }
 
 impl<C: Criterion> TinyGrower<C> {
-    /// Buffers for fits with this least number of rows on either side of a split; `None` if the criterion has
-    /// no kernel.
+    /// `min_rows_leaf` is the least number of rows on either side of a split. `None` if the
+    /// criterion has no kernel for tiny nodes.
     pub fn new(criterion: &C, min_rows_leaf: usize) -> Option<Self> {
         Some(Self {
             kernel: C::TinyKernel::new(criterion, min_rows_leaf)?,
@@ -107,7 +111,8 @@ impl<C: Criterion> TinyGrower<C> {
         })
     }
 
-    /// Appends the subtree of a node.
+    /// Appends the node and its descendants to the piece. `items` has the targets by row of the
+    /// subtree.
     pub fn grow<X: Cell>(
         &mut self,
         root: &TinyRoot<'_, X, C>,
@@ -136,7 +141,8 @@ impl<C: Criterion> TinyGrower<C> {
         }
     }
 
-    /// Numbers the rows, in the order of their targets where that counts, and translates the orders.
+    /// Numbers the rows, in the order of their targets if the criterion ranks them, and copies the
+    /// orders.
     fn take_in<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, items: &[C::Item]) {
         let n_features = root.n_features();
         self.orders.resize(n_features * MAX_ROWS, [0; MAX_ROWS]);
@@ -153,7 +159,8 @@ impl<C: Criterion> TinyGrower<C> {
         self.kernel.take_in(&self.targets[..root.orders.len]);
     }
 
-    /// Two rows: every feature that parts them gains the same, so the first one wins.
+    /// Grows a node of two rows: every feature that separates them has the same gain, so the first
+    /// one wins.
     fn grow_pair<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, node: &PendingTiny, piece: &mut TreePiece) {
         let criterion = root.fit.criterion;
         let [a, b] = [node.rows[0], node.rows[1]].map(|row| row as usize % MAX_ROWS);
@@ -180,7 +187,7 @@ impl<C: Criterion> TinyGrower<C> {
         }
     }
 
-    /// A node of more than two and at most `N` rows.
+    /// Grows a node of more than two and at most `N` rows.
     fn grow_node<const N: usize, X: Cell>(
         &mut self,
         root: &TinyRoot<'_, X, C>,
@@ -204,7 +211,8 @@ impl<C: Criterion> TinyGrower<C> {
         }
     }
 
-    /// Turns the node into an inner one and queues its children.
+    /// Turns the last node of the piece into an inner node and adds its children to the pending
+    /// nodes.
     #[inline(always)]
     fn divide<const N: usize, X: Cell>(
         &mut self,

@@ -1,4 +1,5 @@
-//! Large nodes, breadth-first: all of a level at once, threads over features.
+//! Large nodes, breadth-first: all nodes of a level together, with the features distributed over
+//! threads.
 //!
 //! ```text
 //! for each level
@@ -12,8 +13,12 @@
 //!     describe the children                  and note the side of each row
 //! ```
 //!
-//! Nodes that have become small wait, and their ranges move along, until there are enough of them to keep
-//! all threads busy with `subtree.rs`.
+//! Small nodes wait until there are enough of them to keep all threads busy with `subtree.rs`.
+//! Until then, their ranges are copied from column to column.
+//!
+//! Cost per level: each column is read and written once, 12 bytes per cell for unweighted numbers,
+//! and the swept ranges are read again. Memory: one spare column per thread, and a few bytes per
+//! row.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU16;
@@ -34,8 +39,7 @@ use crate::search::{Incumbent, decide};
 use crate::split::{Contest, Division, Found, Tournament};
 use crate::tree::Tree;
 
-/// Subtrees per thread that are grown together: enough that no thread is idle for long while the last
-/// ones are grown.
+/// Subtrees per thread that are grown together: enough that no thread is idle for long at the end.
 const BATCH: usize = 16;
 
 pub(super) fn grow<X: Cell, C: Criterion>(
@@ -58,7 +62,7 @@ pub(super) fn grow<X: Cell, C: Criterion>(
 struct OpenNode<C: Criterion> {
     id: usize,
     start: usize,
-    /// Which child it is. That is also what [`Sides`] says of its rows.
+    /// Whether it is a left child. [`Sides`] has the same value for all its rows.
     is_left: bool,
     node: C::NodeStats,
     table: C::Table,
@@ -78,11 +82,12 @@ struct PendingSubtree<C: Criterion> {
     depth: u32,
 }
 
-/// A node that has been split, while the columns have not followed yet.
+/// A node that has been split, but whose range has not been partitioned yet.
 struct PendingPartition {
     id: usize,
     start: usize,
-    /// What [`Sides`] says of its rows until those of one child are noted.
+    /// Whether it is a left child itself. [`Sides`] has this value for all its rows until the sides
+    /// of its children are noted.
     was_left: bool,
     division: Division,
 }
@@ -92,7 +97,7 @@ impl PendingPartition {
         self.start..self.start + self.division.len
     }
 
-    /// Notes on which side the rows of a child are. Rows that stay on their parent's side are noted already.
+    /// Notes the side of a child's rows. If it is the parent's own side, the rows have it already.
     fn note_side(&self, sides: &Sides, rows: [&[u32]; 2], is_left: bool) {
         if is_left != self.was_left {
             rows.into_iter().flatten().for_each(|&row| sides.set(row, is_left));
@@ -110,7 +115,7 @@ impl PendingPartition {
         let slice = from.slice(self.range());
         let (rows, items) = (&mut to.rows[self.range()], &mut to.items[self.range()]);
         if feature == self.division.feature && self.division.back == 0 {
-            // The winner's own column is in place already.
+            // The winner's own column is partitioned already.
             rows.copy_from_slice(slice.rows);
             items.copy_from_slice(slice.items);
         } else {
@@ -119,12 +124,14 @@ impl PendingPartition {
     }
 }
 
-/// A feature of an open node: its gain bound until it is swept, and what it found.
+/// A feature of an open node.
 struct Candidate {
-    /// The place of the node among the open ones.
+    /// The index of the node among the open nodes.
     node: usize,
     feature: usize,
+    /// Its gain bound; `None` if it was swept without one.
     bound: Option<f64>,
+    /// Its best cut; `None` if it was not swept, or has no cut that could win.
     found: Option<Found>,
 }
 
@@ -146,16 +153,17 @@ struct Top<'a, X, C: Criterion> {
     fit: &'a Fit<'a, Matrix<'a, X>, C>,
     columns: Columns<C::Item>,
     tree: TreeTop,
-    /// Nodes of the next level; those that are not small are searched, the others wait.
+    /// Nodes of the next level, in ascending order of their ranges. Those that are not small are
+    /// searched, the rest wait.
     level: Vec<OpenNode<C>>,
-    /// Splits of the last level, which the columns follow when they are searched for the next one. Their
-    /// ranges ascend.
+    /// Splits of the last level, in ascending order of their ranges. Each column is partitioned
+    /// when it is searched for the next level.
     partitions: Vec<PendingPartition>,
     waiting: Vec<PendingSubtree<C>>,
     sides: Sides,
     ranks: NodeRanks<C>,
     spare_targets: SortedColumn<C::Item>,
-    /// The rows' numbers in their subtree; a buffer.
+    /// By row: its number in its subtree.
     local_ids: Vec<AtomicU16>,
     workers: Vec<Worker<C>>,
     workspaces: Vec<Workspace<X, C>>,
@@ -171,7 +179,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         let n_ranked = columns.targets.rows.len();
         let (mut tree, ranks, mut table) = (TreeTop::default(), NodeRanks::new(n_ranked), C::Table::default());
         fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
-        ranks.number(&table, &columns.targets.items);
+        ranks.rank_rows(&table, &columns.targets.items);
         let id = tree.push(fit.criterion, &root);
         Self {
             fit,
@@ -194,7 +202,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         let fit = self.fit;
         self.level.retain(|open| {
             let is_leaf = fit.is_leaf(&open.node, depth);
-            fit.team.settle(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
+            fit.team.add_finished(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
             !is_leaf
         });
     }
@@ -227,8 +235,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         self.sides.publish();
     }
 
-    /// Partitions every column and searches the open nodes; returns, by feature, what it found for each of
-    /// them.
+    /// Partitions every column and searches the open nodes. Returns, by feature, a candidate for
+    /// each of them.
     fn search_level(&mut self, open: &[OpenNode<C>]) -> Vec<Vec<Candidate>> {
         let waiting: Vec<Range<usize>> = self.waiting.iter().map(|subtree| subtree.range.clone()).collect();
         let Columns { features, has_missing, .. } = &mut self.columns;
@@ -278,13 +286,13 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
                 let division = Division::new(&split, len, has_missing[split.feature], value);
                 partitions.push(PendingPartition { id, start, was_left, division });
             } else {
-                fit.team.settle(fit.criterion.rows(node));
+                fit.team.add_finished(fit.criterion.rows(node));
             }
         }
         partitions
     }
 
-    /// Partitions the column of targets at once: the children are described from it.
+    /// Partitions the column of targets immediately, because the children are described from it.
     fn partition_targets(&mut self) {
         let Self { fit, columns: Columns { features, targets, .. }, partitions, sides, .. } = self;
         if partitions.is_empty() {
@@ -294,7 +302,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         for subtree in &self.waiting {
             spare.copy(subtree.range.clone(), targets);
         }
-        // The ranges ascend, so the spare column falls into one part for each of them.
+        // The ranges ascend, so the spare column can be divided into one slice for each of them.
         let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
         let mut work = Vec::with_capacity(partitions.len());
         for pending in &*partitions {
@@ -316,8 +324,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         std::mem::swap(targets, spare);
     }
 
-    /// Describes the children of each split, notes on which side each row is, and makes the children the
-    /// next level. Children that will be searched here get a table.
+    /// Describes the children of each split, notes the side of each row, and makes the children the
+    /// next level. Children of criteria that rank targets get a table if they are not small.
     fn describe_children(&mut self, depth: u32) {
         // Two tasks per split, the left child and the right one.
         let mut children: Vec<_> =
@@ -347,18 +355,18 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             let (right, right_table) = children.next().expect("a right child");
             let test = self.fit.test(division, &left, &right);
             let ids = [&left, &right].map(|child| self.tree.push(self.fit.criterion, child));
-            self.tree.settle(*id, NodeOutcome::Inner(test, ids));
+            self.tree.set_outcome(*id, NodeOutcome::Inner(test, ids));
             self.level.push(OpenNode { id: ids[0], start: *start, is_left: true, node: left, table: left_table });
             let middle = start + division.n_left();
             self.level.push(OpenNode { id: ids[1], start: middle, is_left: false, node: right, table: right_table });
         }
     }
 
-    /// Grows all subtrees that wait, a thread for each.
+    /// Grows all pending subtrees, one thread per subtree.
     fn grow_subtrees(&mut self) {
         let Self { fit, columns, local_ids, workspaces, tree, .. } = self;
         let mut subtrees = std::mem::take(&mut self.waiting);
-        // Large ones first, so that no thread is left waiting for the last one.
+        // Large subtrees first, so that no thread waits long for the last one.
         subtrees.sort_by_key(|subtree| std::cmp::Reverse(subtree.range.len()));
         let mut work: Vec<_> = subtrees.into_iter().map(|subtree| (subtree.id, Some(subtree), None)).collect();
         fit.team.each(&mut work, workspaces, |workspace, (_, subtree, piece)| {
@@ -366,15 +374,15 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             let n_rows = range.len();
             let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
             grown.finish(fit.units);
-            fit.team.settle(n_rows);
+            fit.team.add_finished(n_rows);
             *piece = Some(grown);
         });
         for (id, _, piece) in work {
-            tree.settle(id, NodeOutcome::Subtree(piece.expect("each subtree has been grown")));
+            tree.set_outcome(id, NodeOutcome::Subtree(piece.expect("each subtree has been grown")));
         }
     }
 
-    /// Puts the tree together. All that it was grown with is given back first.
+    /// Assembles the tree, after all buffers are freed.
     fn finish(self) -> Result<Tree> {
         let Self { fit, tree, columns, sides, ranks, spare_targets, local_ids, workers, workspaces, .. } = self;
         drop((columns, sides, ranks, spare_targets, local_ids, workers, workspaces));
@@ -385,18 +393,19 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
     }
 }
 
-/// Describes the children of splits; `depth` is theirs.
+/// Describes the children of splits.
 struct ChildDescriber<'a, X, C: Criterion> {
     fit: &'a Fit<'a, Matrix<'a, X>, C>,
     columns: &'a Columns<C::Item>,
     sides: &'a Sides,
     ranks: &'a NodeRanks<C>,
     small: usize,
+    /// Depth of the children.
     depth: u32,
 }
 
 impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
-    /// From the winner's column.
+    /// Describes a child from the winner's column, and notes the side of its rows.
     fn describe(&self, parent: &PendingPartition, is_left: bool, buffer: &mut Vec<C::Item>) -> C::NodeStats {
         let division = &parent.division;
         let slice = self.columns.features[division.feature].slice(parent.range());
@@ -410,7 +419,8 @@ impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
         self.fit.criterion.describe(items)
     }
 
-    /// From the column of targets, which has been partitioned; the sides of its rows are noted.
+    /// Describes a child from the column of targets, which has been partitioned. The sides of its
+    /// rows have been noted.
     fn describe_ranked(&self, parent: &PendingPartition, is_left: bool, table: &mut C::Table) -> C::NodeStats {
         let (n_left, len) = (parent.division.n_left(), parent.division.len);
         let (from, to) = if is_left { (0, n_left) } else { (n_left, len) };
@@ -419,20 +429,20 @@ impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
         let node = criterion.describe(items);
         if criterion.rows(&node) > self.small && !self.fit.is_leaf(&node, self.depth) {
             criterion.tabulate(&node, items, table);
-            self.ranks.number(table, items);
+            self.ranks.rank_rows(table, items);
         }
         node
     }
 }
 
-/// What the search of a level reads.
+/// What all threads read during the search of a level.
 struct LevelSearch<'a, X, C: Criterion> {
     fit: &'a Fit<'a, Matrix<'a, X>, C>,
     open: &'a [OpenNode<C>],
     /// By open node.
     incumbents: Vec<Incumbent>,
     partitions: &'a [PendingPartition],
-    /// Ranges of nodes that wait. They stay as they are.
+    /// Ranges of pending subtrees, which are copied unchanged.
     waiting: &'a [Range<usize>],
     sides: &'a Sides,
     ranks: &'a NodeRanks<C>,
@@ -440,8 +450,9 @@ struct LevelSearch<'a, X, C: Criterion> {
 }
 
 impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
-    /// Partitions one column and bounds its gains, node by node: a node that has just been written may
-    /// still be in the cache. Without bounds, the nodes are swept at once.
+    /// Partitions one column and bounds the gains of its open nodes, or sweeps them if the
+    /// criterion has no bounds. Each parent's range is followed by its children's, while they are
+    /// still in the cache.
     fn visit_column(
         &self,
         feature: usize,
@@ -465,8 +476,7 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
         worker.spare = std::mem::replace(column, spare);
     }
 
-    /// Appends a candidate for each open node, from the first without one to the last that starts before
-    /// `end`.
+    /// Appends candidates for the open nodes that start before `end` and don't have one yet.
     fn bound_nodes(
         &self,
         feature: usize,
@@ -489,7 +499,7 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
         }
     }
 
-    /// Sweeps a candidate, unless its bound says that it can't win any more.
+    /// Sweeps a candidate, unless its bound shows that it can't win.
     fn sweep(&self, column: &SortedColumn<C::Item>, candidate: &mut Candidate, worker: &mut Worker<C>) {
         let &mut Candidate { node, feature, bound, .. } = candidate;
         let (fit, open, incumbent) = (self.fit, &self.open[node], &self.incumbents[node]);
@@ -504,8 +514,8 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
     }
 }
 
-/// The candidates that have a bound but were not swept. Those with the largest share of their node's best
-/// bound come first: they raise the bar for the others.
+/// The candidates that have a bound and were not swept, in descending order of their share of their
+/// node's largest bound: the first ones are likely to raise the bar above the bounds of the rest.
 fn rank_candidates(candidates: &mut [Vec<Candidate>], n_nodes: usize) -> Vec<&mut Candidate> {
     let bound = |candidate: &Candidate| candidate.bound.unwrap_or(0.0).max(f64::MIN_POSITIVE);
     let mut bounded: Vec<&mut Candidate> =
@@ -519,7 +529,7 @@ fn rank_candidates(candidates: &mut [Vec<Candidate>], n_nodes: usize) -> Vec<&mu
     bounded
 }
 
-/// A node's part of a column.
+/// A node's range of a column, as a scan reads it.
 fn node_feature<'a, X: Cell, C: Criterion>(
     fit: &'a Fit<'_, Matrix<'_, X>, C>,
     open: &'a OpenNode<C>,

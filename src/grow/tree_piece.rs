@@ -1,4 +1,6 @@
-//! A piece of a tree while it grows, and how pieces become a tree.
+//! A piece of a tree while it grows, and the join of pieces into a tree.
+//!
+//! Cost of the join: one copy of every node and its statistics; the arrays are filled in parallel.
 
 use std::ops::Range;
 
@@ -29,7 +31,7 @@ impl TreePiece {
         self.nodes.len() - 1
     }
 
-    /// Appends a leaf of a tiny node and returns its number.
+    /// Appends a tiny node as a leaf and returns its number.
     pub fn push_tiny<C: Criterion>(
         &mut self,
         criterion: &C,
@@ -50,25 +52,25 @@ impl TreePiece {
         self.depth = self.depth.max(depth + 1);
     }
 
-    /// Names the right child of an inner node.
+    /// Sets the right child of an inner node.
     pub fn set_right(&mut self, id: usize, right: usize) {
         let test = self.nodes[id].test().expect("only inner nodes have children");
         self.nodes[id] = Node::inner(Test { right: right as u32, ..test });
     }
 
-    /// What a node predicts.
+    /// The values that a node predicts.
     pub fn value_mut(&mut self, id: usize, n_values: usize) -> &mut [f64] {
         &mut self.statistics.values[id * n_values..][..n_values]
     }
 
-    /// Adds to the places of the sets of categories.
+    /// Adds `shift` to the places of the nodes' category sets.
     pub fn shift_sets(&mut self, shift: u32) {
         if shift > 0 {
             self.nodes.iter_mut().for_each(|node| *node = node.with_set_shifted(shift));
         }
     }
 
-    /// With room for this many nodes.
+    /// An empty piece with capacity for this many nodes.
     pub fn with_capacity(nodes: usize, n_values: usize) -> Self {
         let statistics = Statistics {
             values: Vec::with_capacity(nodes * n_values),
@@ -83,7 +85,7 @@ impl TreePiece {
         self.nodes.len()
     }
 
-    /// Completes a piece: statistics in the user's units, no room to spare.
+    /// Converts the statistics to the user's units and frees unused capacity.
     pub fn finish(&mut self, units: Units) {
         self.nodes.shrink_to_fit();
         let Statistics { values, impurity, rows, weight } = &mut self.statistics;
@@ -101,21 +103,21 @@ impl TreePiece {
         }
     }
 
-    /// The tree that this piece is by itself.
+    /// The tree that consists of this piece alone.
     pub fn into_tree(self, n_features: usize, n_values: usize) -> Tree {
         Tree::grown(self.nodes, self.statistics, n_features, n_values, self.depth as usize)
     }
 }
 
-/// Some nodes of a piece that stand side by side in the tree too.
+/// A range of a piece's nodes that is also a range of the tree's nodes.
 pub(super) struct PlacedNodes<'a> {
     pub piece: &'a TreePiece,
     pub nodes: Range<usize>,
-    /// What is to be added to the numbers of right children.
+    /// What to add to the numbers of right children.
     pub shift: usize,
 }
 
-/// One of the arrays of a tree, still empty. Each is filled by a thread by itself.
+/// One of the arrays of a tree, empty at first. Each array is filled by one thread.
 enum Array<'a> {
     Nodes(&'a mut Vec<Node>),
     Values(&'a mut Vec<f64>),
@@ -138,7 +140,7 @@ impl Array<'_> {
     }
 }
 
-/// Puts the pieces of a tree together, one after the other.
+/// Joins the parts of a tree, which come in the order of their places.
 pub(super) fn join(placed: &[PlacedNodes<'_>], n_features: usize, n_values: usize, team: &Team) -> Tree {
     let n = placed.iter().map(|part| part.nodes.len()).sum();
     let is_weighted = placed[0].piece.statistics.weight.is_some();
@@ -150,7 +152,7 @@ pub(super) fn join(placed: &[PlacedNodes<'_>], n_features: usize, n_values: usiz
         weight: is_weighted.then(|| Vec::with_capacity(n)),
     };
     let Statistics { values, impurity, rows, weight } = &mut statistics;
-    // The largest ones first.
+    // Large arrays first, so that no thread waits long for the last one.
     let mut arrays = vec![Array::Nodes(&mut nodes), Array::Values(values), Array::Impurity(impurity)];
     arrays.extend(weight.as_mut().map(Array::Weight));
     arrays.push(Array::Rows(rows));

@@ -1,10 +1,11 @@
-//! Settings as the user gives them. `valid.rs` turns them, with the data, into what the engine accepts.
+//! Settings as the user gives them. `valid.rs` checks them against the data and resolves them for
+//! the engine.
 
 mod valid;
 
 pub(crate) use self::valid::{Choices, Impurity, Objective, Rules, ValidFit, ValueLoss, check_ccp_alpha};
 
-/// What a split is to minimise.
+/// The loss that splits minimise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Sum of squared deviations from the mean.
@@ -21,35 +22,36 @@ pub enum Loss {
     Entropy,
 }
 
-/// How the medians and quantiles of both sides are found for every cut. The trees are the same.
+/// How the medians and quantiles of both sides of every cut are computed. All methods give the same
+/// tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MedianMethod {
     /// One pass over a bitmap of ranks.
     #[default]
     RankBitmap,
-    /// Two heaps, once from either end: the textbook's way, several times slower.
+    /// Two heaps, once from either end: the textbook method, several times slower.
     TwoHeaps,
 }
 
 /// How a feature's threshold is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitter {
-    /// The best of all.
+    /// The best of all thresholds.
     #[default]
     Best,
-    /// One at random between the least and the greatest value of the node.
+    /// A random threshold between the node's least and greatest value.
     Random,
 }
 
-/// How many features are looked at for each split, drawn anew for each.
+/// How many features are evaluated for each split. They are drawn again for each split.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxFeatures {
     /// All of them.
     #[default]
     All,
-    /// So many, or all if there are fewer.
+    /// This number, or all if there are fewer.
     Count(i64),
-    /// This share, rounded down, at least one.
+    /// This share of the features, rounded down, at least one.
     Fraction(f64),
     /// The square root, rounded down.
     Sqrt,
@@ -57,10 +59,10 @@ pub enum MaxFeatures {
     Log2,
 }
 
-/// A number of rows, given as such or as a fraction of all rows.
+/// A number of rows, absolute or as a fraction of all rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// So many rows.
+    /// This number of rows.
     Rows(i64),
     /// This share of the rows of the whole data set, rounded up.
     Fraction(f64),
@@ -71,7 +73,8 @@ pub enum Size {
 /// ```
 /// use splitwood::{Params, Size};
 ///
-/// let params = Params { max_depth: Some(6), min_samples_leaf: Size::Rows(5), ..Params::default() };
+/// let leaf = Size::Rows(5);
+/// let params = Params { max_depth: Some(6), min_samples_leaf: leaf, ..Params::default() };
 /// assert_eq!(params.min_samples_split, Size::Rows(2));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -86,24 +89,29 @@ pub struct Params {
     pub min_weight_fraction_leaf: f64,
     /// Smallest decrease of the weighted impurity that justifies a split.
     pub min_impurity_decrease: f64,
-    /// Most leaves of the tree: those splits are made that gain most. `None`: no limit.
+    /// Largest number of leaves: the splits with the highest gains are made first. `None`: no
+    /// limit.
     pub max_leaf_nodes: Option<i64>,
-    /// How many features are looked at for each split. If the drawn ones are all constant, more are drawn until one is not.
+    /// How many features are evaluated for each split. If the drawn features are all constant, more
+    /// are drawn until one is not.
     pub max_features: MaxFeatures,
     /// How thresholds are chosen.
     pub splitter: Splitter,
-    /// What random choices follow from. They are the same for every number of threads.
+    /// Seed of the random choices. They are the same for every number of threads.
     pub seed: u64,
-    /// For each feature, how predictions must change with it: 1 never down, −1 never up, 0 freely. `None`: all freely.
+    /// For each feature: 1 if predictions must not decrease with it, −1 if they must not increase,
+    /// 0 if it is not constrained. `None`: no feature is constrained.
     pub monotonic_cst: Option<Vec<i8>>,
-    /// For each feature its number of categories, or 0 if it is a number. Cells of a feature with categories are their codes 0, 1, …
-    /// `None`: all are numbers.
+    /// For each feature its number of categories, or 0 if it is numeric. Cells of a categorical
+    /// feature are codes 0, 1, … `None`: all features are numeric.
     pub categories: Option<Vec<u32>>,
-    /// What a leaf costs: the grown tree is pruned to the one of least loss and cost. 0: it is not pruned.
+    /// Cost per leaf: the grown tree is pruned to the subtree with the least loss plus cost. 0: no
+    /// pruning.
     pub ccp_alpha: f64,
-    /// How medians and quantiles are found.
+    /// How medians and quantiles are computed.
     pub median_method: MedianMethod,
-    /// Number of threads. `None` and −1: all CPUs this process may use; −2: all but one, and so on.
+    /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and
+    /// so on.
     pub n_jobs: Option<i64>,
 }
 

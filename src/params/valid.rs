@@ -1,15 +1,18 @@
-//! The one check: raw settings, shape of the data, loss and target in; a valid fit out.
+//! Checks settings, shapes, loss and target of a fit, and resolves them into a [`ValidFit`].
+//!
+//! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`,
+//! for fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
 
 use super::{Loss, MaxFeatures, Params, Size, Splitter};
 use crate::data::{Rows, Target, Values, check_counts};
 use crate::error::{Error, Result};
 use crate::median::{Level, checked_level};
 
-/// A fit whose settings and data were found valid. The engine accepts nothing else.
+/// Settings and data of a fit that passed all checks. The engine accepts nothing else.
 pub(crate) struct ValidFit<'a> {
     pub rows: Rows,
     pub rules: Rules,
-    /// `None`: every split is the best of all, and any is allowed.
+    /// `None`: every split is the best of all splits, and no split is forbidden.
     pub choices: Option<Choices>,
     pub max_leaves: usize,
     pub ccp_alpha: f64,
@@ -93,14 +96,14 @@ impl Choices {
     fn check_objective(&self, objective: &Objective<'_>) -> Result<()> {
         let many_classes = matches!(objective, Objective::Classes { n_classes, .. } if *n_classes > 2);
         let many_outputs = objective.n_outputs() > 1;
-        let of_order =
+        let is_quantile =
             matches!(objective, Objective::Values { loss: ValueLoss::AbsoluteError | ValueLoss::Quantile(_), .. });
         if self.monotonic.is_some() && (many_classes || many_outputs) {
             let problem = "is not supported for more than two classes, nor for several outputs";
             return Err(Error::argument("monotonic_cst", problem));
         }
         let has_categories = self.categories.iter().flatten().any(|&count| count > 0);
-        if has_categories && (many_classes || many_outputs || of_order) {
+        if has_categories && (many_classes || many_outputs || is_quantile) {
             let problem = "the best split of categories is known only for squared error, poisson and two classes, \
                 and for one output; encode the feature as numbers (for example by one-hot columns)";
             return Err(Error::argument("categorical_features", problem));
@@ -108,7 +111,7 @@ impl Choices {
         Ok(())
     }
 
-    /// Cells of a feature with categories are codes below their number, or missing.
+    /// Cells of a categorical feature must be codes below its number of categories, or missing.
     fn check_codes(&self, x: &dyn Values) -> Result<()> {
         let counts = self.categories.iter().flatten().enumerate().filter(|&(_, &count)| count > 0);
         for (feature, &count) in counts {
@@ -123,7 +126,7 @@ impl Choices {
     }
 }
 
-/// The stopping rules of one fit: checked, and resolved to rows and weights.
+/// The stopping rules of a fit, resolved to rows and weights.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub max_depth: u32,
@@ -134,40 +137,41 @@ pub(crate) struct Rules {
     pub min_gain: f64,
 }
 
-/// What is chosen at a split, and what not every split may do: checked, for a data set of so many features.
+/// Which features and thresholds are evaluated at a split, and which splits are allowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
-    /// Features that are looked at for each split.
+    /// Number of features that are evaluated for each split.
     pub n_features: usize,
     pub splitter: Splitter,
     pub seed: u64,
+    /// By feature: 1, −1 or 0, as in [`Params::monotonic_cst`].
     pub monotonic: Option<Vec<i8>>,
-    /// For each feature its number of categories, 0 for numbers.
+    /// By feature: its number of categories, 0 for numeric features.
     pub categories: Option<Vec<u32>>,
 }
 
 impl Rules {
-    /// The most nodes that a tree of so many rows can have, below a root at this depth.
+    /// The largest number of nodes of a subtree whose root has this many rows and this depth.
     pub fn max_nodes(&self, n_rows: usize, depth: u32) -> usize {
         let by_rows = 2 * (n_rows / self.min_rows_leaf).max(1) - 1;
         let levels = self.max_depth.saturating_sub(depth).min(usize::BITS - 2) + 1;
         by_rows.min((1 << levels) - 1)
     }
 
-    /// Whether a node with this many rows and this weight is a leaf at this depth, whatever its targets.
+    /// Whether a node with this many rows and this weight is a leaf at this depth for any targets.
     pub fn is_leaf(&self, rows: usize, weight: f64, depth: u32) -> bool {
         depth >= self.max_depth || rows < self.min_rows_split || weight < 2.0 * self.min_weight_leaf
     }
 
-    /// True if a cut needs no more than enough rows on both sides: neither weight nor gain can forbid it.
-    pub fn count_rows_alone(&self) -> bool {
+    /// Whether the number of rows on either side is the only rule for cuts: neither weights nor
+    /// gains can forbid one.
+    pub fn limit_rows_only(&self) -> bool {
         self.min_weight_leaf == 0.0 && self.min_gain == 0.0
     }
 }
 
 impl Params {
-    /// Checks everything that a fit is given, and resolves shares to numbers of rows, weights and features. (`n_jobs`
-    /// alone is checked by `threads.rs`, for fits and predictions alike.)
+    /// Checks all arguments of a fit, and resolves shares to numbers of rows, weights and features.
     pub(crate) fn check<'a>(
         &self,
         x: &dyn Values,
@@ -213,14 +217,16 @@ impl Params {
             max_depth,
             min_rows_split: min_rows_split.max(min_rows_leaf.saturating_mul(2)),
             min_rows_leaf,
-            // Sums of weights round: a child that is as heavy as it must be up to rounding is heavy enough.
+            // Relative slack for sums of weights: a child whose weight equals the minimum up to
+            // rounding is heavy enough.
             min_weight_leaf: share * total_weight * if is_weighted { 1.0 - 1e-12 } else { 1.0 },
-            // Relative slack: a gain that equals the minimum up to rounding passes.
+            // Relative slack: a gain that equals the minimum up to rounding is enough.
             min_gain: decrease * total_weight * (1.0 - 1e-12),
         })
     }
 
-    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best of all, and any is allowed.
+    /// Checks the choices for a data set of `n_features` features. `None`: every split is the best
+    /// of all splits, and no split is forbidden.
     fn choices(&self, n_features: usize) -> Result<Option<Choices>> {
         let drawn = self.max_features.resolve(n_features)?;
         check_monotonic(self.monotonic_cst.as_deref(), n_features)?;
@@ -234,7 +240,7 @@ impl Params {
         Ok((chooses || constrains).then(choices))
     }
 
-    /// The choices among all features.
+    /// The choices if all features are evaluated.
     pub(crate) fn all_choices(&self, n_features: usize) -> Choices {
         Choices {
             n_features,
@@ -245,7 +251,7 @@ impl Params {
         }
     }
 
-    /// Checks the number of leaves; `usize::MAX` if there is no limit.
+    /// The largest number of leaves; `usize::MAX` if there is no limit.
     fn max_leaves(&self) -> Result<usize> {
         match self.max_leaf_nodes {
             None => Ok(usize::MAX),
@@ -256,7 +262,7 @@ impl Params {
 }
 
 impl MaxFeatures {
-    /// Number of features, at least one and at most all.
+    /// The number of features, at least one and at most all.
     fn resolve(self, n_features: usize) -> Result<usize> {
         let n = n_features as f64;
         let drawn = match self {
@@ -302,7 +308,7 @@ fn check_categories(categories: Option<&[u32]>, monotonic: Option<&[i8]>, n_feat
     }
 }
 
-/// A leaf's price: 0 or more, also infinite.
+/// The cost per leaf must be at least 0; infinity is allowed.
 pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
     if ccp_alpha.is_nan() || ccp_alpha < 0.0 {
         return Err(Error::argument("ccp_alpha", format!("must be at least 0, got {ccp_alpha}")));
@@ -311,16 +317,16 @@ pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
 }
 
 impl Size {
-    /// Number of rows, at least `least`; `fits` says which fractions above 0 are allowed.
-    fn resolve(self, name: &'static str, least: usize, n_rows: usize, fits: fn(f64) -> bool) -> Result<usize> {
+    /// The number of rows, at least `least`; `is_allowed` is for fractions above 0.
+    fn resolve(self, name: &'static str, least: usize, n_rows: usize, is_allowed: fn(f64) -> bool) -> Result<usize> {
         match self {
             Self::Rows(rows) if rows >= least as i64 => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
             Self::Rows(rows) => Err(Error::argument(name, format!("as an int must be at least {least}, got {rows}"))),
-            Self::Fraction(share) if share > 0.0 && fits(share) => {
+            Self::Fraction(share) if share > 0.0 && is_allowed(share) => {
                 Ok(((share * n_rows as f64).ceil() as usize).max(least))
             }
             Self::Fraction(share) => {
-                let end = if fits(1.0) { "1 included" } else { "1 excluded" };
+                let end = if is_allowed(1.0) { "1 included" } else { "1 excluded" };
                 Err(Error::argument(name, format!("as a float must be between 0 and 1 ({end}), got {share:?}")))
             }
         }
