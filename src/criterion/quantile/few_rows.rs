@@ -7,26 +7,26 @@
 //! Cost: some thirty instructions a cut, and no branches; the exact sweep takes several times that.
 
 use crate::median::Level;
-use crate::simd::{LANES, Lanes, Singles};
+use crate::simd::{F32x16, LANES, Vector};
 
 /// One gap a lane.
 pub const FEW_ROWS: usize = LANES + 1;
 
 /// Rounding of a gain, as a share of the largest that there could be: each slope is a sum of up to 17 numbers, the gain one of 16.
-const ROUNDING: f64 = 256.0 / Singles::EXACT;
+const ROUNDING: f64 = 256.0 / F32x16::EXACT;
 
 /// A node of up to [`FEW_ROWS`] rows. Slopes are in units of 1/q for the level p/q.
 #[derive(Clone, Debug, Default)]
 pub struct FewRows {
     /// By rank: what the row adds to the slopes on the left.
-    contributions: [Singles; FEW_ROWS],
+    contributions: [F32x16; FEW_ROWS],
     /// The slopes of all rows together.
-    node: Singles,
-    widths: Singles,
+    node: F32x16,
+    widths: F32x16,
     slack: f32,
     unit: f64,
     /// By rank: what a row of weight one adds to the upward slopes, at this level.
-    upward: [Singles; FEW_ROWS],
+    upward: [F32x16; FEW_ROWS],
     level: Option<Level>,
 }
 
@@ -35,7 +35,7 @@ impl FewRows {
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
         if self.level.replace(level) != Some(level) {
             let slope = |rank: usize, gap: usize| level.slope(rank <= gap);
-            self.upward = std::array::from_fn(|rank| Singles::new(std::array::from_fn(|gap| slope(rank, gap))));
+            self.upward = std::array::from_fn(|rank| F32x16::new(std::array::from_fn(|gap| slope(rank, gap))));
         }
         let total = weights.iter().map(|&weight| weight as f64).sum::<f64>();
         let quantile = level.rank(sorted.len(), total, |rank| weights[rank] as f64);
@@ -43,12 +43,12 @@ impl FewRows {
         for (width, pair) in widths.iter_mut().zip(sorted.windows(2)) {
             *width = (pair[1] - pair[0]) as f64;
         }
-        self.widths = Singles::new(widths);
+        self.widths = F32x16::new(widths);
         // Slopes are upward above the quantile and downward below it.
-        let signs = Singles::new(std::array::from_fn(|gap| if gap < quantile { -1.0 } else { 1.0 }));
-        self.node = Singles::default();
+        let signs = F32x16::new(std::array::from_fn(|gap| if gap < quantile { -1.0 } else { 1.0 }));
+        self.node = F32x16::default();
         for (rank, &weight) in weights.iter().enumerate() {
-            self.contributions[rank] = Singles::splat(weight as f64).times(self.upward[rank]).times(signs);
+            self.contributions[rank] = F32x16::splat(weight as f64).times(self.upward[rank]).times(signs);
             self.node = self.node.plus(self.contributions[rank]);
         }
         let (range, whole) = ((sorted[sorted.len() - 1] - sorted[0]) as f64, level.whole() as f64);
@@ -62,10 +62,10 @@ impl FewRows {
     #[inline(always)]
     pub fn gains(&self, last: usize, rank: impl Fn(usize) -> usize, gains: &mut Vec<f32>) {
         let (node, widths) = (self.node, self.widths);
-        let mut slopes = Singles::default();
+        let mut slopes = F32x16::default();
         gains.extend((0..last).map(|place| {
             slopes = slopes.plus(self.contributions[rank(place)]);
-            widths.dot(slopes.positive().plus(node.minus(slopes).positive())) as f32
+            widths.dot(slopes.max_zero().plus(node.minus(slopes).max_zero())) as f32
         }));
     }
 

@@ -15,7 +15,7 @@
 //!
 //! Cost: some twenty instructions a cut, and no branches.
 
-use crate::simd::{Bytes, Counts, LANES, Shorts};
+use crate::simd::{CountVector, I16x16, LANES, U8x16};
 
 /// One more than there are gaps between them.
 pub const MAX_ROWS: usize = LANES;
@@ -44,20 +44,20 @@ static SIDES: [[[u8; LANES]; 2]; MAX_ROWS] = {
 /// How many rows of a set are below each gap, and how many above.
 #[derive(Clone, Copy)]
 struct GapCounts {
-    below: Bytes,
-    above: Bytes,
+    below: U8x16,
+    above: U8x16,
 }
 
 impl GapCounts {
     fn nobody() -> Self {
-        let none = Bytes::new(&[0; LANES]);
+        let none = U8x16::new(&[0; LANES]);
         Self { below: none, above: none }
     }
 
     #[inline(always)]
     fn of_row(rank: u8) -> Self {
         let [below, above] = &SIDES[rank as usize % MAX_ROWS];
-        Self { below: Bytes::new(below), above: Bytes::new(above) }
+        Self { below: U8x16::new(below), above: U8x16::new(above) }
     }
 
     #[inline(always)]
@@ -93,7 +93,7 @@ impl Gaps {
         let width = |width: f64| (width * per_unit + ROUNDER).to_bits() as i16;
         per_unit.is_finite().then(|| GapNode {
             rows: ranks.iter().fold(GapCounts::nobody(), |counts, &rank| counts.plus(GapCounts::of_row(rank))),
-            widths: Bytes::integers(&self.0.map(width)),
+            widths: U8x16::factors(&self.0.map(width)),
             slack: (LANES / 2 * ranks.len()) as i32,
         })
     }
@@ -103,7 +103,7 @@ impl Gaps {
 #[derive(Clone, Copy)]
 pub struct GapNode {
     rows: GapCounts,
-    widths: Shorts,
+    widths: I16x16,
     slack: i32,
 }
 
@@ -118,9 +118,9 @@ impl GapNode {
             let counts = ranks.map(|rank| {
                 let row = GapCounts::of_row(rank);
                 (left, right) = (left.plus(row), right.minus(row));
-                left.below.least(left.above).plus(right.below.least(right.above))
+                left.below.lane_min(left.above).plus(right.below.lane_min(right.above))
             });
-            *losses = Bytes::dots(counts, self.widths);
+            *losses = U8x16::dots(counts, self.widths);
         }
         losses
     }

@@ -23,7 +23,7 @@ use super::slopes::{
     direction, weight,
 };
 use crate::median::{Level, upper_place};
-use crate::simd::{Doubles, LANES, Lanes, Masks, Shorts, Singles};
+use crate::simd::{F32x16, F64x16, I16x16, LANES, MaskVector, Vector};
 
 /// One for each of the numbers that are computed together.
 pub(super) const CLASSES: usize = LANES;
@@ -51,9 +51,9 @@ pub(super) const BATCH: usize = 1 << (31 - WEIGHT_BITS);
 pub struct SlopeScreen {
     tags: Vec<u32>,
     precision: Precision,
-    short: SlopeClasses<Shorts>,
-    single: SlopeClasses<Singles>,
-    double: SlopeClasses<Doubles>,
+    short: SlopeClasses<I16x16>,
+    single: SlopeClasses<F32x16>,
+    double: SlopeClasses<F64x16>,
     tally: ClassTally,
 }
 
@@ -176,7 +176,7 @@ impl Outline {
         let least_width = self.range / SHORT_RANGE * LEAST_WIDTH;
         // Twice, for the neighbours of a cut.
         if !W::DIFFER
-            && 2.0 * slope <= Shorts::EXACT
+            && 2.0 * slope <= I16x16::EXACT
             && !self.widths.iter().any(|&width| 0.0 < width && width < least_width)
         {
             Precision::Short
@@ -248,7 +248,7 @@ struct SlopeClasses<L> {
     slack: f64,
 }
 
-impl<L: Lanes> SlopeClasses<L> {
+impl<L: Vector> SlopeClasses<L> {
     /// Widths become whole numbers of `width_unit` if the lanes hold no others, rounded up. `sums` are the weights of the classes.
     fn describe<W: Weights>(&mut self, outline: &Outline, width_unit: f64, sums: &[f64; CLASSES + 1]) {
         let &Outline { level, n_rows, total, heaviest, widths, range, .. } = outline;
@@ -325,14 +325,14 @@ impl<L: Lanes> SlopeClasses<L> {
     /// What can be gained with these slopes on the left.
     #[inline(always)]
     fn gain(&self, slopes: L) -> f64 {
-        self.widths.dot(slopes.positive().plus(self.node.minus(slopes).positive()))
+        self.widths.dot(slopes.max_zero().plus(self.node.minus(slopes).max_zero()))
     }
 
     /// The same with all slopes larger by `reach`.
     #[inline(always)]
     fn gain_nearby(&self, slopes: L, reach: f64) -> f64 {
         let reach = L::splat(reach);
-        let (left, right) = (slopes.plus(reach).positive(), self.node.minus(slopes).plus(reach).positive());
+        let (left, right) = (slopes.plus(reach).max_zero(), self.node.minus(slopes).plus(reach).max_zero());
         self.widths.dot(left.plus(right))
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::screen::{BATCH, CLASSES, SIDE};
 use crate::median::Level;
-use crate::simd::{Doubles, Integers, Lanes, Longs, Masks, Shorts, Singles};
+use crate::simd::{F32x16, F64x16, I16x16, I32x16, IntegerVector, MaskVector, Vector};
 
 /// The low bits of a tag are the row's class, those above its weight.
 pub(super) const CLASS_BITS: u32 = 5;
@@ -57,7 +57,7 @@ pub(super) struct Summed<F> {
     pub contribution: F,
 }
 
-impl<L: Lanes, F: Fn(usize) -> L> Slopes<L> for Summed<F> {
+impl<L: Vector, F: Fn(usize) -> L> Slopes<L> for Summed<F> {
     type Left = L;
 
     #[inline(always)]
@@ -86,8 +86,8 @@ pub(super) struct ClassTally {
     below: f64,
     whole: f64,
     /// By a row's class: what a row adds, and a mask of it.
-    pub ones: [Shorts; CLASS_TABLE],
-    pub masks: [Longs; CLASS_TABLE],
+    pub ones: [I16x16; CLASS_TABLE],
+    pub masks: [I32x16; CLASS_TABLE],
 }
 
 impl Default for ClassTally {
@@ -96,8 +96,8 @@ impl Default for ClassTally {
         Self {
             below: 0.0,
             whole: 0.0,
-            ones: by_class(|row| Shorts::new(up_to(row).map(f64::from))),
-            masks: by_class(|row| Longs::new(up_to(row).map(|is_up| -is_up))),
+            ones: by_class(|row| I16x16::new(up_to(row).map(f64::from))),
+            masks: by_class(|row| I32x16::new(up_to(row).map(|is_up| -is_up))),
         }
     }
 }
@@ -110,7 +110,7 @@ impl ClassTally {
 
     /// The slopes, where there is so much up to each class, and in all.
     #[inline(always)]
-    fn slopes<L: Lanes>(&self, up_to: L, all: i64) -> L {
+    fn slopes<L: Vector>(&self, up_to: L, all: i64) -> L {
         let whole = L::splat(self.whole).times(up_to);
         L::splat(self.below * all as f64).minus(whole).times(L::new(std::array::from_fn(direction)))
     }
@@ -123,7 +123,7 @@ pub(super) struct FewCounted<'a, F> {
     pub contribution: F,
 }
 
-impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Singles> for FewCounted<'_, F> {
+impl<V: IntegerVector, F: Fn(usize) -> (V, i64)> Slopes<F32x16> for FewCounted<'_, F> {
     type Left = (V, i64);
 
     #[inline(always)]
@@ -142,15 +142,15 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Singles> for FewCounted<'_, F
     }
 
     #[inline(always)]
-    fn slopes(&self, (up_to, all): (V, i64)) -> Singles {
-        self.tally.slopes(up_to.singles(), all)
+    fn slopes(&self, (up_to, all): (V, i64)) -> F32x16 {
+        self.tally.slopes(up_to.to_f32(), all)
     }
 }
 
 /// Any number of rows.
 pub(super) struct ManyCounted<'a, F>(pub FewCounted<'a, F>);
 
-impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for ManyCounted<'_, F> {
+impl<V: IntegerVector, F: Fn(usize) -> (V, i64)> Slopes<F64x16> for ManyCounted<'_, F> {
     type Left = ([f64; CLASSES], i64);
 
     #[inline(always)]
@@ -163,7 +163,7 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for ManyCounted<'_, 
         while !places.is_empty() {
             let end = places.end.min(places.start + BATCH);
             let few = self.0.add(self.0.none(), places.start..end);
-            up_to.iter_mut().zip(few.0.numbers()).for_each(|(sum, more)| *sum += more);
+            up_to.iter_mut().zip(few.0.to_f64_array()).for_each(|(sum, more)| *sum += more);
             all += few.1;
             places.start = end;
         }
@@ -171,7 +171,7 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for ManyCounted<'_, 
     }
 
     #[inline(always)]
-    fn slopes(&self, (up_to, all): Self::Left) -> Doubles {
-        self.0.tally.slopes(Doubles::new(up_to), all)
+    fn slopes(&self, (up_to, all): Self::Left) -> F64x16 {
+        self.0.tally.slopes(F64x16::new(up_to), all)
     }
 }
