@@ -1,15 +1,16 @@
 //! Vectors of sixteen numbers: `U8x16`, `I16x16`, `I32x16`, `F32x16` and `F64x16`.
 //!
-//! The quantile criterion uses them (`criterion/quantile/README.md`): `I16x16`, `I32x16`, `F32x16` and
-//! `F64x16` hold the slopes of its gain bounds and of nodes with few weighted rows, `U8x16` the counts of
-//! its tiny nodes. Each kernel takes the narrowest numbers that hold its sums.
+//! The quantile criterion uses them (`criterion/quantile/README.md`): `I16x16`, `I32x16`, `F32x16`
+//! and `F64x16` hold the slopes of its gain bounds and of nodes with few weighted rows, `U8x16` the
+//! counts of its tiny nodes. Each kernel takes the narrowest numbers that hold its sums.
 //!
-//! `portable.rs` defines each operation on plain arrays. The compiler does not keep arrays in vector
-//! registers across the iterations of a loop, so `sse2.rs` implements the same operations with SSE2, which
-//! every x86-64 processor has: no run-time dispatch is needed. Other processors use the arrays.
+//! `portable.rs` defines each operation on plain arrays. The compiler does not keep arrays in
+//! vector registers across the iterations of a loop, so `sse2.rs` implements the same operations
+//! with SSE2, which every x86-64 processor has: no run-time dispatch is needed. Other processors
+//! use the arrays.
 //!
-//! Both implementations return the same bits for every operation, so the processor does not change the
-//! model. The tests `vectors_are_arrays`, `vectors_of_integers_are_arrays` and
+//! Both implementations return the same bits for every operation, so the processor does not change
+//! the model. The tests `vectors_are_arrays`, `vectors_of_integers_are_arrays` and
 //! `vectors_of_counts_are_arrays` below compare them.
 
 mod portable;

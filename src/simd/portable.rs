@@ -1,5 +1,5 @@
-//! The vectors as plain arrays: the definition of every operation, and the implementation for processors
-//! other than x86-64. The tests of `simd/mod.rs` compare `sse2.rs` with it.
+//! The vectors as plain arrays: the definition of every operation, and the implementation for
+//! processors other than x86-64. The tests of `simd/mod.rs` compare `sse2.rs` with it.
 
 use super::{CountVector, F32x16, IntegerVector, LANES, MaskVector, Vector};
 
@@ -37,7 +37,8 @@ macro_rules! arrays {
             fn dot(self, other: Self) -> f64 {
                 let mut sums: [$product; LANES] =
                     std::array::from_fn(|i| <$product>::from(self[i]) * <$product>::from(other[i]));
-                // In the order of `sse2.rs`: lanes 8 to 15 are added to 0 to 7, then 4 to 7 to 0 to 3, and so on.
+                // In the order of `sse2.rs`: lanes 8 to 15 are added to 0 to 7, then 4 to 7 to 0 to
+                // 3, and so on.
                 for half in [8, 4, 2, 1] {
                     for i in 0..half {
                         sums[i] += sums[i + half];

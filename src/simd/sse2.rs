@@ -1,7 +1,7 @@
 //! HOT: the vectors in SSE2, which every x86-64 processor has.
 //!
-//! A vector of sixteen numbers is one to eight registers of 16 bytes. `portable.rs` defines what each
-//! operation returns.
+//! A vector of sixteen numbers is one to eight registers of 16 bytes. `portable.rs` defines what
+//! each operation returns.
 
 use std::arch::x86_64::{
     __m128, __m128d, __m128i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_add_pd, _mm_add_ps, _mm_add_sd,
@@ -23,7 +23,8 @@ impl CountVector for U8x16 {
 
     #[inline(always)]
     fn new(counts: &[u8; LANES]) -> Self {
-        // SAFETY: every x86-64 processor has SSE2, here and below; the 16 bytes that are read exist.
+        // SAFETY: every x86-64 processor has SSE2, here and below; the 16 bytes that are read
+        // exist.
         Self(unsafe { _mm_loadu_si128(counts.as_ptr().cast()) })
     }
 
@@ -63,8 +64,8 @@ impl CountVector for U8x16 {
                 let upper = _mm_madd_epi16(_mm_unpackhi_epi8(counts.0, zero), high);
                 _mm_add_epi32(lower, upper)
             });
-            // Each of a to d has four partial sums. Interleaving them, as for the transpose of a matrix,
-            // adds up all four vectors together.
+            // Each of a to d has four partial sums. Interleaving them, as for the transpose of a
+            // matrix, adds up all four vectors together.
             //
             //     ab   a0+a2  b0+b2  a1+a3  b1+b3
             //     cd   c0+c2  d0+d2  c1+c3  d1+d3
@@ -137,8 +138,8 @@ impl IntegerVector for I16x16 {
     #[inline(always)]
     fn to_f32(self) -> F32x16 {
         let [low, high] = self.0;
-        // SAFETY: as above. Each number goes to the upper half of 32 bits; the arithmetic shift below moves
-        // it down and extends its sign.
+        // SAFETY: as above. Each number goes to the upper half of 32 bits; the arithmetic shift
+        // below moves it down and extends its sign.
         let wide = unsafe {
             let zero = _mm_setzero_si128();
             [

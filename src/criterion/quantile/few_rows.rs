@@ -51,7 +51,7 @@ impl FewRows {
             self.contributions[rank] = F32x16::splat(weight as f64).times(self.upward[rank]).times(signs);
             self.node = self.node.plus(self.contributions[rank]);
         }
-        let (range, whole) = ((sorted[sorted.len() - 1] - sorted[0]) as f64, level.whole() as f64);
+        let (range, whole) = ((sorted[sorted.len() - 1] - sorted[0]) as f64, level.denominator() as f64);
         self.slack = (ROUNDING * whole * total * range) as f32;
         self.unit = 1.0 / whole;
     }

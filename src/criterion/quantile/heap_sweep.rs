@@ -63,7 +63,7 @@ impl<'a, W: Fn(usize) -> i64> Heaps<'a, W> {
         } else {
             self.push_low(rank as u32);
         }
-        let (below, whole) = (i128::from(self.level.below()), i128::from(self.level.whole()));
+        let (below, whole) = (i128::from(self.level.numerator()), i128::from(self.level.denominator()));
         while whole * self.low_sums.0 < below * self.sums.0
             && let Some(Reverse(top)) = self.high.pop()
         {

@@ -75,7 +75,7 @@ pub fn sweep_some(
 /// Size of a gain's unit, in units of the targets' grid: from 1 to below 2, and exactly 1 for the median.
 #[must_use]
 pub fn unit(level: Level) -> f64 {
-    (1u64 << level.bits()) as f64 / level.whole() as f64
+    (1u64 << level.denominator_bits()) as f64 / level.denominator() as f64
 }
 
 struct Pointer {
@@ -90,7 +90,7 @@ impl Pointer {
     #[inline(always)]
     fn change(&mut self, level: Level, rank: usize, sign: i64) -> bool {
         let is_below = rank < self.rank;
-        self.excess += sign * (select_unpredictable(is_below, level.whole(), 0) - level.below());
+        self.excess += sign * (select_unpredictable(is_below, level.denominator(), 0) - level.numerator());
         is_below
     }
 
@@ -104,14 +104,14 @@ impl Pointer {
         ranks: &impl Ranks,
         sorted: &[i64],
     ) -> (bool, bool, i64) {
-        let (whole, target) = select_unpredictable(here, (level.whole(), self.target), (0, 0));
+        let (whole, target) = select_unpredictable(here, (level.denominator(), self.target), (0, 0));
         let up = self.excess + whole < 0;
         let down = self.excess > 0;
         self.rank = ranks.neighbour::<SIDE>(self.rank, up, down);
         let next = sorted[self.rank];
         // Going up, it passes the row that it stood on; going down, the one that it comes to.
         let passed = (select_unpredictable(up, whole, 0), select_unpredictable(up, target, 0));
-        let passed = select_unpredictable(down, (-level.whole(), -next), passed);
+        let passed = select_unpredictable(down, (-level.denominator(), -next), passed);
         self.excess += passed.0;
         self.target = next;
         (here || up || down, up || down, passed.1)
@@ -141,7 +141,7 @@ struct Walk<'a, R> {
 impl<'a, R: Ranks> Walk<'a, R> {
     #[inline(always)]
     fn new(ranks: R, level: Level, sorted: &'a [i64], first: usize) -> Self {
-        let (n, below, whole) = (sorted.len() as i64, level.below(), level.whole());
+        let (n, below, whole) = (sorted.len() as i64, level.numerator(), level.denominator());
         let rank = below * n / whole;
         let right = Pointer { rank: rank as usize, target: sorted[rank as usize], excess: whole * rank - below * n };
         let sum_below = sorted[..rank as usize].iter().sum();
@@ -168,7 +168,7 @@ impl<'a, R: Ranks> Walk<'a, R> {
     fn step(&mut self, rank: usize) -> i64 {
         self.pass(rank, |is_between, target| select_unpredictable(is_between, target(), 0));
         self.settle();
-        self.gain(self.level.bits())
+        self.gain(self.level.denominator_bits())
     }
 
     /// Moves a row to the left; the pointers stay where they are. `if_between` gives its target if it is between them, or zero.
@@ -194,7 +194,7 @@ impl<'a, R: Ranks> Walk<'a, R> {
 
     #[inline(always)]
     fn gain(&self, bits: u32) -> i64 {
-        let below = i128::from(self.level.whole()) * i128::from(self.below);
+        let below = i128::from(self.level.denominator()) * i128::from(self.below);
         let gain = self.node + below - self.left.own() - self.right.own();
         (gain >> bits) as i64
     }

@@ -172,7 +172,7 @@ impl Outline {
     }
 
     fn precision<W: Weights>(&self) -> Precision {
-        let slope = self.level.whole() as f64 * self.total;
+        let slope = self.level.denominator() as f64 * self.total;
         let least_width = self.range / SHORT_RANGE * LEAST_WIDTH;
         // Twice, for the neighbours of a cut.
         if !W::DIFFER
@@ -260,7 +260,7 @@ impl<L: Vector> SlopeClasses<L> {
         for (&weight, contribution) in sums.iter().zip(self.contributions) {
             self.node = self.node.plus(L::splat(weight).times(contribution));
         }
-        let (below, whole) = (level.below() as f64, level.whole() as f64);
+        let (below, whole) = (level.numerator() as f64, level.denominator() as f64);
         self.widths = L::new(widths.map(|width| (width / width_unit).ceil()));
         self.reach = heaviest * below.max(whole - below);
         self.unit = (1.0 + L::ROUNDING + 4.0 * f64::EPSILON) * width_unit / whole;

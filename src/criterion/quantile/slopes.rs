@@ -104,8 +104,8 @@ impl Default for ClassTally {
 
 impl ClassTally {
     pub fn describe(&mut self, level: Level, unit: f64) {
-        self.below = level.below() as f64 * unit;
-        self.whole = level.whole() as f64 * unit;
+        self.below = level.numerator() as f64 * unit;
+        self.whole = level.denominator() as f64 * unit;
     }
 
     /// The slopes, where there is so much up to each class, and in all.

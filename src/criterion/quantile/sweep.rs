@@ -119,7 +119,7 @@ impl<T: RankedSample> Quantile<T> {
                 let weight = |rank: usize| GridWeights::<T>::new(weights).units(rank);
                 // The heaps' gains are in units of 1 / denominator of the level; the other kernels' gains are
                 // a power of two of them.
-                let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
+                let shift = ((self.level.denominator() as f64 * unit).round() as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
                     if n_left <= last {
                         visit(n_left, (gain >> shift) as i64);
@@ -128,7 +128,7 @@ impl<T: RankedSample> Quantile<T> {
             }
             MedianMethod::RankBitmap if T::WEIGHTED => weighted.sweep(rank, ranges, &mut kernels.weighted, visit),
             MedianMethod::RankBitmap if CutRange::cuts(ranges) * FAR_APART < last => {
-                let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
+                let bits = if self.level == Level::HALF { 0 } else { self.level.denominator_bits() };
                 pinball_sweep::sweep_some(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
             }
             MedianMethod::RankBitmap if self.level == Level::HALF => {

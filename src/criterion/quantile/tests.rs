@@ -208,7 +208,7 @@ impl Case {
             |k, gain| gains.push((k, gain)),
         );
         let ones = vec![1; self.sorted.len()];
-        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
+        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.denominator_bits())
     }
 
     /// Gains of all cuts, which are the same where rows in between are passed over.
@@ -228,7 +228,7 @@ impl Case {
 
     /// Where rows in between are passed over.
     fn check_some(&self, bitmap: &mut Bitmap) -> TestCaseResult {
-        let (cuts, bits) = (self.cuts(), self.level.bits());
+        let (cuts, bits) = (self.cuts(), self.level.denominator_bits());
         let rank = |place: usize| self.ranks[place];
         let gains = Self::check_parts(self.sorted.len(), |ranges, gains| {
             let visit = |k, gain| gains.push((k, gain));
@@ -246,7 +246,7 @@ impl Case {
         let gains = Self::check_parts(n, |ranges, gains| {
             rows.sweep(rank, ranges, scratch, |k, gain| gains.push((k, gain)));
         })?;
-        let shift = (rows.unit() * self.level.whole() as f64).log2() as u32;
+        let shift = (rows.unit() * self.level.denominator() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
         self.check(&cuts, &gains, &self.naive_gains(self.level, &self.weights, &cuts), shift)
@@ -299,7 +299,7 @@ impl Case {
             order.all(n, long, &mut ranges);
             has_all(&ranges, &mut cuts.iter().copied())?;
         }
-        let whole = self.level.whole() as f64;
+        let whole = self.level.denominator() as f64;
         let ranked: Vec<i64> = (0..n).map(|rank| weights.of(rank) as i64).collect();
         let gains: Vec<f64> =
             self.naive_gains(self.level, &ranked, &cuts).iter().map(|&gain| gain as f64 / whole).collect();
@@ -367,7 +367,7 @@ proptest! {
         let cuts: Vec<usize> = (1..recipe.n).collect();
         prop_assert_eq!(gains.len(), cuts.len());
         for (gain, exact) in gains.into_iter().zip(case.naive_gains(case.level, &case.weights, &cuts)) {
-            let exact = exact as f64 / (case.level.whole() as f64 * few.unit());
+            let exact = exact as f64 / (case.level.denominator() as f64 * few.unit());
             let off = (f64::from(gain) - exact).abs();
             // Far below what is promised: a wrong gap or sign is not a matter of rounding.
             prop_assert!(off <= f64::from(few.slack()) / 4.0, "{} for {}, with {}", gain, exact, few.slack());
@@ -422,7 +422,7 @@ fn pointers_pass_three_levels_of_groups() {
         let case = recipe.case();
         let cuts = [1, 2, 74_999, 150_000, 225_001, 299_999];
         let rows = weighted_rows(case.level, &case.sorted, &case.weights);
-        let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
+        let shift = (rows.unit() * case.level.denominator() as f64).log2() as u32;
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
         let all = [CutRange::new(1, case.sorted.len() - 1)];

@@ -117,13 +117,13 @@ impl WeightedTargets {
         self.ranked.clear();
         self.ranked.extend(sorted.iter().zip(weights).map(|(&target, &weight)| WeightedTarget { target, weight }));
         let total = self.ranked.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
-        self.start = Pointer { rank: 0, excess: -(i128::from(level.below()) * i128::from(total.weight)), below: 0 };
+        self.start = Pointer { rank: 0, excess: -(i128::from(level.numerator()) * i128::from(total.weight)), below: 0 };
         while self.start.must_pass(level, self.ranked[self.start.rank].sums()) {
             self.start.pass(level, self.ranked[self.start.rank].sums());
             self.start.rank += 1;
         }
-        self.node = self.start.own(&self.ranked) - i128::from(level.whole()) * self.start.below;
-        let loss = i128::from(level.below()) * total.moment + self.node;
+        self.node = self.start.own(&self.ranked) - i128::from(level.denominator()) * self.start.below;
+        let loss = i128::from(level.numerator()) * total.moment + self.node;
         self.shift = (128 - loss.leading_zeros()).saturating_sub(62);
         self.sum_groups();
     }
@@ -152,7 +152,7 @@ impl WeightedTargets {
     /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
     #[must_use]
     pub fn unit(&self) -> f64 {
-        (1u128 << self.shift) as f64 / self.level.whole() as f64
+        (1u128 << self.shift) as f64 / self.level.denominator() as f64
     }
 
     /// Calls `visit(k, gain)` for each k of these ranges, which ascend from 1 to below n: what is gained if the first k rows go left, in
@@ -185,7 +185,7 @@ impl WeightedTargets {
 /// Bits that the sum of weights may have at this level, for targets of up to 51 bits.
 #[must_use]
 pub fn weight_bits(level: Level) -> u32 {
-    (125 - 51 - level.bits()).min(62)
+    (125 - 51 - level.denominator_bits()).min(62)
 }
 
 /// A place among the ranks, on a row of its side or not.
@@ -207,27 +207,27 @@ impl Pointer {
     /// Goes up past these rows.
     #[inline(always)]
     fn pass(&mut self, level: Level, rows: Sums) {
-        self.excess += i128::from(level.whole()) * i128::from(rows.weight);
+        self.excess += i128::from(level.denominator()) * i128::from(rows.weight);
         self.below += rows.moment;
     }
 
     /// Goes down past these rows.
     #[inline(always)]
     fn pass_back(&mut self, level: Level, rows: Sums) {
-        self.excess -= i128::from(level.whole()) * i128::from(rows.weight);
+        self.excess -= i128::from(level.denominator()) * i128::from(rows.weight);
         self.below -= rows.moment;
     }
 
     /// True if the place of least loss is above these rows.
     #[inline(always)]
     fn must_pass(&self, level: Level, rows: Sums) -> bool {
-        self.excess + i128::from(level.whole()) * i128::from(rows.weight) < 0
+        self.excess + i128::from(level.denominator()) * i128::from(rows.weight) < 0
     }
 
     /// True if the place of least loss is below these rows.
     #[inline(always)]
     fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
-        self.excess > i128::from(level.whole()) * i128::from(rows.weight)
+        self.excess > i128::from(level.denominator()) * i128::from(rows.weight)
     }
 
     /// The part of q · loss that is this side's own.
@@ -251,7 +251,7 @@ impl Walk<'_> {
         let level = self.rows.level;
         let row = self.rows.ranked[rank].sums();
         self.bitmap.move_left(rank, row);
-        let share = i128::from(level.below()) * i128::from(row.weight);
+        let share = i128::from(level.numerator()) * i128::from(row.weight);
         let added = |quantile: &Pointer| if rank < quantile.rank { row } else { Sums::default() };
         let (to_left, from_right) = (added(&self.left), added(&self.right));
         self.left.pass(level, to_left);
@@ -265,7 +265,7 @@ impl Walk<'_> {
     fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
-        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
+        let below = i128::from(self.rows.level.denominator()) * (self.left.below + self.right.below);
         let gain = self.rows.node + below - self.left.own(&self.rows.ranked) - self.right.own(&self.rows.ranked);
         (gain >> self.rows.shift) as i64
     }
