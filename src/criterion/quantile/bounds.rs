@@ -1,5 +1,5 @@
-//! HOT: gain bounds of medians and quantiles: by slopes in large nodes, by the gains themselves in small
-//! ones.
+//! HOT: gain bounds of medians and quantiles: by slopes in large nodes, by the gains themselves in
+//! small ones.
 
 use super::screened_order::CutRange;
 use super::sweep::QuantileScratch;
@@ -50,8 +50,8 @@ impl<T: RankedSample> GainBounds<Quantile<T>> for QuantileBounds {
 }
 
 impl<T: RankedSample> Quantile<T> {
-    /// Writes the highest gain of each feature of a small node. It decides nearly always, and one kernel
-    /// for all features costs less than a sweep for each.
+    /// Writes the highest gain of each feature of a small node. It decides nearly always, and one
+    /// kernel for all features costs less than a sweep for each.
     fn write_highest(&self, table: &RankTable, rows: &SmallNode<'_, Self>, scratch: &mut QuantileScratch) {
         let rank = |feature: usize| ranks(rows, feature);
         let [all] = all_cuts(table, rows);
@@ -106,8 +106,8 @@ impl<T: RankedSample> Quantile<T> {
     }
 }
 
-/// In a small node with weights: the first of the cuts that gain most, if all of them part the rows in
-/// the same way. Their gains are then the same to the last bit, and no other cut's gain is near.
+/// In a small node with weights: the first of the cuts that gain most, if all of them part the rows
+/// in the same way. Their gains are then the same to the last bit, and no other cut's gain is near.
 fn decide_by_floats<T: RankedSample>(
     table: &RankTable,
     rows: &SmallNode<'_, Quantile<T>>,

@@ -1,18 +1,22 @@
-//! HOT: what every cut of a few weighted rows gains, in single precision: nearly always enough to tell which cut is the best.
+//! HOT: the gains of all cuts of a few weighted rows, in single precision. This nearly always
+//! decides which cut is the best.
 //!
-//! With every gap between neighbouring targets in a lane of its own, the bound of `screen.rs` is the gain itself: what the rows on the
-//! left gain when they leave the node's quantile for their own is, gap by gap away from it, their slope there times the
-//! gap's width, as long as that is positive, and the same for those on the right.
+//! The bound of `screen.rs` is exact if every gap between neighbouring targets has a lane of its
+//! own: the left side's gain from moving from the node's quantile to its own is, gap by gap away
+//! from it, its slope there times the gap's width, as long as the slope is positive. The same holds
+//! for the right side.
 //!
-//! Cost: some thirty instructions a cut, and no branches; the exact sweep takes several times that.
+//! Cost: about thirty instructions per cut, and no branches; the exact sweep takes several times
+//! that. `tests.rs::gains_of_few_rows` compares the gains with the definition.
 
 use crate::median::Level;
 use crate::simd::{F32x16, LANES, Vector};
 
-/// One gap a lane.
+/// Each gap between neighbouring targets has a lane.
 pub const FEW_ROWS: usize = LANES + 1;
 
-/// Rounding of a gain, as a share of the largest that there could be: each slope is a sum of up to 17 numbers, the gain one of 16.
+/// Bound on the rounding error of a gain, relative to the largest possible one: each slope is a sum
+/// of up to 17 numbers, and a gain a sum of 16 products.
 const ROUNDING: f64 = 256.0 / F32x16::EXACT;
 
 /// A node of up to [`FEW_ROWS`] rows. Slopes are in units of 1/q for the level p/q.
@@ -20,12 +24,13 @@ const ROUNDING: f64 = 256.0 / F32x16::EXACT;
 pub struct FewRows {
     /// By rank: what the row adds to the slopes on the left.
     contributions: [F32x16; FEW_ROWS],
-    /// The slopes of all rows together.
+    /// The slopes of all rows.
     node: F32x16,
+    /// By gap; 0 for lanes without a gap.
     widths: F32x16,
     slack: f32,
     unit: f64,
-    /// By rank: what a row of weight one adds to the upward slopes, at this level.
+    /// By rank: what a row of weight one adds to the upward slopes at `level`.
     upward: [F32x16; FEW_ROWS],
     level: Option<Level>,
 }
@@ -44,7 +49,7 @@ impl FewRows {
             *width = (pair[1] - pair[0]) as f64;
         }
         self.widths = F32x16::new(widths);
-        // Slopes are upward above the quantile and downward below it.
+        // Slopes are measured away from the quantile: upward above it and downward below it.
         let signs = F32x16::new(std::array::from_fn(|gap| if gap < quantile { -1.0 } else { 1.0 }));
         self.node = F32x16::default();
         for (rank, &weight) in weights.iter().enumerate() {
@@ -56,9 +61,10 @@ impl FewRows {
         self.unit = 1.0 / whole;
     }
 
-    /// Appends what is gained if 1, 2, … up to `last` rows go left, in units of [`FewRows::unit`] and up to an error of [`FewRows::slack`].
+    /// Appends the gains of 1, 2, … up to `last` rows on the left, in units of [`FewRows::unit`],
+    /// with errors of at most [`FewRows::slack`].
     ///
-    /// `rank(place)` is where the row at this place of an order stands among the node's targets.
+    /// `rank(place)` is the rank of the row at this place of the order.
     #[inline(always)]
     pub fn gains(&self, last: usize, rank: impl Fn(usize) -> usize, gains: &mut Vec<f32>) {
         let (node, widths) = (self.node, self.widths);
@@ -69,12 +75,13 @@ impl FewRows {
         }));
     }
 
-    /// Pinball loss, in units of the grids, that a gain of one stands for.
+    /// Pinball loss per unit of gain, in units of the grids.
     #[must_use]
     pub fn unit(&self) -> f64 {
         self.unit
     }
 
+    /// Bound on the rounding error of each gain.
     #[must_use]
     pub fn slack(&self) -> f32 {
         self.slack

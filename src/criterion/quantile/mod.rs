@@ -1,12 +1,14 @@
 //! Absolute error and quantiles: the loss of a node around its median, or around another quantile.
 //!
-//! What counts of a row is its rank among the node's targets. Rows therefore carry their global rank,
-//! the rank in the whole fit, and targets are stored by global rank. Each node numbers its own rows anew
-//! from the fit's order of the targets, which is kept up like one more column. The kernels work in
-//! integers on the node's grid: gains don't depend on the order of the rows, and an offset of the targets
-//! is gone before anything is summed up. `README.md` in this folder explains the kernels.
+//! What counts of a row is its rank among the node's targets. Rows therefore carry their global
+//! rank, the rank in the whole fit, and targets are stored by global rank. Each node numbers its
+//! own rows anew from the fit's order of the targets, which is kept up like one more column. The
+//! kernels work in integers on the node's grid: gains don't depend on the order of the rows, and an
+//! offset of the targets is gone before anything is summed up. `README.md` in this folder explains
+//! the kernels.
 //!
-//! Cost: O(rows) per feature without weights; a logarithm more in the worst case of weights and orders.
+//! Cost: O(rows) per feature without weights; a logarithm more in the worst case of weights and
+//! orders.
 
 mod bounds;
 pub mod few_rows;
@@ -43,8 +45,8 @@ use crate::median::{Center, Level};
 use crate::params::MedianMethod;
 use crate::split::Contest;
 
-/// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain bounds
-/// first.
+/// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain
+/// bounds first.
 const SMALL: usize = 64;
 /// The same with weights, whose sweeps take longer: floats decide nearly all of those nodes.
 const SMALL_WEIGHTED: usize = FEW_ROWS;
@@ -283,8 +285,9 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         self.sweep_ranks(node, table, ranks, cuts, contest, scratch);
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the targets
-    /// themselves does not count: an offset, which rounds them more, must not change the tree.
+    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the
+    /// targets themselves does not count: an offset, which rounds them more, must not change the
+    /// tree.
     fn noise(&self, node: &QuantileNode) -> f64 {
         let per_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
         node.rows as f64 * per_row

@@ -54,7 +54,7 @@ impl<T: RankedSample> Quantile<T> {
             ranges.clear();
             self.screen(table, ranks, cuts, contest, scratch, &mut ranges);
         } else {
-            Self::order(table, ranks, cuts).all(node.rows, FAR_APART, &mut ranges);
+            Self::order(table, ranks, cuts).write_ranges(node.rows, FAR_APART, &mut ranges);
         }
         let highest = self.write_gains(table, &ranges, scratch);
         if highest >= table.units(contest.bar()) {
@@ -90,7 +90,8 @@ impl<T: RankedSample> Quantile<T> {
         }
     }
 
-    /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the highest.
+    /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the
+    /// highest.
     pub(super) fn write_gains(&self, table: &RankTable, ranges: &[CutRange], scratch: &mut QuantileScratch) -> i64 {
         let QuantileScratch { kernels, ranks, gains, .. } = scratch;
         gains.resize(gains.len().max(table.sorted.len()), 0);
@@ -101,8 +102,8 @@ impl<T: RankedSample> Quantile<T> {
         ranges.iter().map(highest).fold(i64::MIN, i64::max)
     }
 
-    /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for others.
-    /// Gains are in the table's units.
+    /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for
+    /// others. Gains are in the table's units.
     #[inline(always)]
     pub(super) fn each_gain(
         &self,
@@ -117,8 +118,8 @@ impl<T: RankedSample> Quantile<T> {
         match self.method {
             MedianMethod::TwoHeaps => {
                 let weight = |rank: usize| GridWeights::<T>::new(weights).units(rank);
-                // The heaps' gains are in units of 1 / denominator of the level; the other kernels' gains are
-                // a power of two of them.
+                // The heaps' gains are in units of 1 / denominator of the level; the other kernels'
+                // gains are a power of two of them.
                 let shift = ((self.level.denominator() as f64 * unit).round() as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
                     if n_left <= last {
@@ -129,7 +130,7 @@ impl<T: RankedSample> Quantile<T> {
             MedianMethod::RankBitmap if T::WEIGHTED => weighted.sweep(rank, ranges, &mut kernels.weighted, visit),
             MedianMethod::RankBitmap if CutRange::cuts(ranges) * FAR_APART < last => {
                 let bits = if self.level == Level::HALF { 0 } else { self.level.denominator_bits() };
-                pinball_sweep::sweep_some(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
+                pinball_sweep::sweep_ranges(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
             }
             MedianMethod::RankBitmap if self.level == Level::HALF => {
                 median_sweep::sweep(sorted, rank, last, &mut kernels.bitmap, visit);
@@ -193,7 +194,8 @@ impl RankTable {
     }
 }
 
-/// Raises the bar to the highest gain, if its cut is allowed: all other cuts are then measured by it.
+/// Raises the bar to the highest gain, if its cut is allowed: all other cuts are then measured by
+/// it.
 fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
     table: &RankTable,
     ranges: &[CutRange],

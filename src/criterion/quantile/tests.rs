@@ -185,7 +185,8 @@ impl Case {
         let n = self.sorted.len();
         self.check(&cuts, &gains, &self.naive_gains(Level::HALF, &vec![1; n], &cuts), 0)?;
         if (2..=64).contains(&n) {
-            // Side by side with the same order from behind, in which n − k rows are left where k were.
+            // Side by side with the same order from behind, in which n − k rows are left where k
+            // were.
             let mut both = Vec::new();
             let ranks =
                 [false, true].map(|turned| move |place: usize| self.ranks[if turned { n - 1 - place } else { place }]);
@@ -232,7 +233,7 @@ impl Case {
         let rank = |place: usize| self.ranks[place];
         let gains = Self::check_parts(self.sorted.len(), |ranges, gains| {
             let visit = |k, gain| gains.push((k, gain));
-            pinball_sweep::sweep_some(self.level, bits, &self.sorted, rank, ranges, bitmap, visit);
+            pinball_sweep::sweep_ranges(self.level, bits, &self.sorted, rank, ranges, bitmap, visit);
         })?;
         let ones = vec![1; self.sorted.len()];
         self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), bits)
@@ -262,7 +263,8 @@ fn weighted_rows(level: Level, sorted: &[i64], weights: &[i64]) -> WeightedTarge
 }
 
 impl Case {
-    /// No cut gains more than the screen says, and all that gain enough are in the ranges that it names.
+    /// No cut gains more than the screen says, and all that gain enough are in the ranges that it
+    /// names.
     fn check_screen(
         &self,
         screen: &mut SlopeScreen,
@@ -295,8 +297,8 @@ impl Case {
             Ok(())
         };
         let mut ranges = Vec::new();
-        for long in [1, 1_000] {
-            order.all(n, long, &mut ranges);
+        for min_run in [1, 1_000] {
+            order.write_ranges(n, min_run, &mut ranges);
             has_all(&ranges, &mut cuts.iter().copied())?;
         }
         let whole = self.level.denominator() as f64;

@@ -1,7 +1,7 @@
 //! HOT: absolute errors of the smallest nodes.
 //!
-//! Rows are numbered in the order of their targets, so the rows of a node in that order are its numbers in ascending order, and the gaps
-//! between all targets serve every node.
+//! Rows are numbered in the order of their targets, so the rows of a node in that order are its
+//! numbers in ascending order, and the gaps between all targets serve every node.
 
 use super::gaps::Gaps;
 use super::rank_bitmap::Bitmap;
