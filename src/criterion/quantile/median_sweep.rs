@@ -13,8 +13,9 @@
 //! are below. The gain is the sum of these differences. They are integers, so it depends only on
 //! which rows are on the left.
 //!
-//! Cost: a few bit operations and two look-ups of a median's target per row; two bits of memory per
-//! row. `tests.rs::gains_are_those_of_the_definition` compares the gains with the definition.
+//! Cost: a few bit operations and two look-ups of a median's target per row; about one bit of
+//! memory per row. `tests.rs::gains_are_those_of_the_definition` compares the gains with the
+//! definition.
 
 use super::rank_bitmap::{Bitmap, LEFT, OneWord, RIGHT, Ranks};
 

@@ -1,18 +1,32 @@
-//! HOT: what every cut gains in weighted absolute error or pinball loss: one pass, both quantiles.
+//! HOT: the gains of cuts in weighted absolute error or pinball loss: one pass, both quantiles.
 //!
-//! The formula is that of `quantile.rs` with weights: at the level p/q, with W and S the sums of w
-//! and w·y over a side, H and B those over its rows below the pointer `m`,
+//! The formula is that of `pinball_sweep.rs` with weights: at the level p/q, with W and S the sums
+//! of w and w·y over a side, H and B those over its rows below the pointer `m`,
 //!
 //! ```text
 //! q · loss = p·S − q·B + m·e,    e = q·H − p·W        least where e ≤ 0 ≤ e + q·w(m)
+//!
+//! sweep(order, ranges):
+//!     left ← no rows, right ← all rows; both pointers ← the node's quantile
+//!     for each row, up to the last cut of the last range:
+//!         set its bit; add (w, w·y) to the left side's groups; update e and B of both pointers
+//!         if the cut behind it is in a range:
+//!             settle both pointers
+//!             visit(n_left, (node − left − right) >> shift)          each without its p·S
+//! settle(pointer):
+//!     if e > 0:           go down until e ≤ 0            row by row to the end of the word,
+//!     if e + q·w(m) < 0:  go up until e + q·w(m) ≥ 0     then by the largest groups
 //! ```
 //!
-//! One heavy row can send the pointer across any number of others, again and again. So (Σw, Σw·y)
-//! is kept for every 64 ranks, for every 64 of those, and so on, and the pointer passes whole
-//! groups: at most 64 steps a level on its way out and in, whatever the weights and the order.
+//! One heavy row can move the pointer across any number of others, again and again. Groups bound
+//! the cost: (Σw, Σw·y) is kept for every 64 ranks, for every 64 of those, and so on, so a pointer
+//! takes at most 64 steps per level on its way up and as many on its way down the levels, whatever
+//! the weights and the order. Memory: 32 bytes per 64 ranks and side.
 //!
-//! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain
-//! depends on nothing but which rows are left.
+//! Weights and targets are integers on grids, and their products are exact in 128 bits, so the gain
+//! depends only on which rows are on the left. `tests.rs::gains_are_those_of_the_definition`
+//! compares the gains with the definition, `tests.rs::pointers_pass_three_levels_of_groups` in a
+//! node with three levels. `README.md` has the rest.
 
 use super::rank_bitmap::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
 use super::screened_order::CutRange;
@@ -37,14 +51,19 @@ impl Sums {
     }
 }
 
-/// Sums over every 64 ranks, every 64 of those, and so on, down to 64 sums or fewer. None at all
-/// for up to 64 ranks.
+/// Sums over every 64 ranks, every 64 of those, and so on, up to a level of at most 64 sums. No
+/// level for up to 64 ranks.
+///
+/// ```text
+/// height 1   [ ranks 0 to 4095                    ][ ranks 4096 to …
+/// height 0   [ ranks 0 to 63 ][ ranks 64 to 127 ] …
+/// ```
 type Pyramid = Vec<Vec<Sums>>;
 
 /// Buffers of a sweep, reused from one to the next.
 #[derive(Debug, Default)]
 pub struct WeightedBitmap {
-    /// One bit a rank: ones are left.
+    /// One bit per rank: 1 is left.
     words: Vec<u64>,
     /// Sums over the rows on the left.
     left: Pyramid,
@@ -72,23 +91,25 @@ impl WeightedBitmap {
     }
 }
 
-/// A node's rows by their targets, and what all its sweeps need to know of them. Its memory is
-/// reused from node to node.
+/// A node's rows in the order of their targets, and what all its sweeps share. Its memory is reused
+/// from node to node.
 #[derive(Clone, Debug)]
 pub struct WeightedTargets {
     level: Level,
     /// In ascending order of their targets.
     ranked: Vec<WeightedTarget>,
+    /// Sums over all rows. Those of the right side are these minus the left side's.
     node_sums: Pyramid,
-    /// Where the node's own pointer is.
+    /// The pointer of all rows, at the node's quantile.
     start: Pointer,
     /// q · loss of the node, without p·S.
     node_loss: i128,
-    /// Low bits of q · gain that are dropped so that it fits in 62.
+    /// Number of low bits of q · gain that are dropped so that it fits in 62.
     shift: u32,
 }
 
-/// A row: side by side, so that a sweep, which comes to them at random, waits once for both.
+/// A row. Target and weight are stored together: a sweep reads rows at random, and waits for one
+/// cache line only.
 #[derive(Clone, Copy, Debug)]
 struct WeightedTarget {
     target: i64,
@@ -112,8 +133,8 @@ impl Default for WeightedTargets {
 impl WeightedTargets {
     /// Describes a node with these targets, in ascending order, and their weights.
     ///
-    /// Weights are not negative. On their grids, sum of weights · largest target · denominator of
-    /// the level stays below 2^125 ([`weight_bits`]).
+    /// Weights are not negative. On their grids, the sum of weights times the largest target times
+    /// the level's denominator stays below 2^125 ([`weight_bits`]).
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
         self.level = level;
         self.ranked.clear();
@@ -151,18 +172,18 @@ impl WeightedTargets {
         all.truncate(height);
     }
 
-    /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
+    /// Unit of gains, in units of the weights' grid times the targets' grid.
     #[must_use]
     pub fn unit(&self) -> f64 {
         (1u128 << self.shift) as f64 / self.level.denominator() as f64
     }
 
-    /// Calls `visit(k, gain)` for each k of these ranges, which ascend from 1 to below n: what is
-    /// gained if the first k rows go left, in units of [`WeightedTargets::unit`]. Rows in between
-    /// cost little.
+    /// Calls `visit(k, gain)` for each k of these ranges, which ascend from 1 to below n: the gain
+    /// with the first k rows on the left, in units of [`WeightedTargets::unit`]. Rows between
+    /// ranges cost little.
     ///
-    /// `rank(place)` is where the row at this place of the feature's order stands among the node's
-    /// targets: each of 0 to n − 1 once.
+    /// `rank(place)` is the rank of the row at this place of the feature's order: each of 0 to n −
+    /// 1 once.
     #[inline(always)]
     pub fn sweep(
         &self,
@@ -192,49 +213,50 @@ pub fn weight_bits(level: Level) -> u32 {
     (125 - 51 - level.denominator_bits()).min(62)
 }
 
-/// A place among the ranks, on a row of its side or not.
+/// A rank at which the loss of a side is least, once it is settled. The row of that rank may be on
+/// the other side.
 #[derive(Clone, Copy, Debug)]
 struct Pointer {
     rank: usize,
-    /// e above.
+    /// e of the module's formula.
     excess: i128,
-    /// B above.
+    /// B of the module's formula.
     below: i128,
 }
 
 impl Pointer {
-    /// The same place with no rows around it.
+    /// The pointer of an empty side, at the same rank.
     fn of_no_rows(self) -> Self {
         Self { rank: self.rank, excess: 0, below: 0 }
     }
 
-    /// Goes up past these rows.
+    /// Moves up past these rows, or adds them below.
     #[inline(always)]
     fn pass(&mut self, level: Level, rows: Sums) {
         self.excess += i128::from(level.denominator()) * i128::from(rows.weight);
         self.below += rows.moment;
     }
 
-    /// Goes down past these rows.
+    /// Moves down past these rows, or removes them from below.
     #[inline(always)]
     fn pass_back(&mut self, level: Level, rows: Sums) {
         self.excess -= i128::from(level.denominator()) * i128::from(rows.weight);
         self.below -= rows.moment;
     }
 
-    /// True if the place of least loss is above these rows.
+    /// True if the loss is least above these rows, which are the next ones from the pointer on.
     #[inline(always)]
     fn must_pass(&self, level: Level, rows: Sums) -> bool {
         self.excess + i128::from(level.denominator()) * i128::from(rows.weight) < 0
     }
 
-    /// True if the place of least loss is below these rows.
+    /// True if the loss is least below these rows, which are the next ones below the pointer.
     #[inline(always)]
     fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
         self.excess > i128::from(level.denominator()) * i128::from(rows.weight)
     }
 
-    /// The part of q · loss that is this side's own.
+    /// The term m·e of q · loss.
     #[inline(always)]
     fn pointer_term(&self, rows: &[WeightedTarget]) -> i128 {
         i128::from(rows[self.rank].target) * self.excess
@@ -249,7 +271,7 @@ struct WeightedSweep<'a> {
 }
 
 impl WeightedSweep<'_> {
-    /// Moves one row to the left; the quantiles stay where they are.
+    /// Moves a row to the left; the pointers stay where they are.
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
@@ -264,7 +286,7 @@ impl WeightedSweep<'_> {
         self.right.excess += share;
     }
 
-    /// Takes the quantiles to where they belong; what is gained with them there.
+    /// Settles both pointers and returns the gain.
     #[inline(always)]
     fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
@@ -276,7 +298,7 @@ impl WeightedSweep<'_> {
         (gain >> self.rows.shift) as i64
     }
 
-    /// Where the loss is least.
+    /// The pointer at the rank where the loss is least.
     #[inline(always)]
     fn settled<const SIDE: bool>(&self, pointer: Pointer) -> Pointer {
         let here = self.row_at::<SIDE>(pointer.rank);
@@ -289,7 +311,7 @@ impl WeightedSweep<'_> {
         }
     }
 
-    /// The row at this rank if it is of this side.
+    /// The sums of the row at this rank, or zero if it is on the other side.
     #[inline(always)]
     fn row_at<const SIDE: bool>(&self, rank: usize) -> Sums {
         let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
@@ -308,8 +330,8 @@ impl WeightedSweep<'_> {
         if SIDE == RIGHT { self.rows.node_sums[height][index].minus(left) } else { left }
     }
 
-    /// Goes up to the row where the loss is least: row by row to the end of the word, then by
-    /// groups. There is such a row, because above the last one `excess` would be (q − p) · W.
+    /// Moves up to the row where the loss is least: row by row to the end of the word, then by
+    /// groups. There is one, because above the last row the excess would be (q − p) · W ≥ 0.
     fn settle_up<const SIDE: bool>(&self, mut pointer: Pointer, here: Sums) -> Pointer {
         let level = self.rows.level;
         pointer.pass(level, here);
@@ -330,8 +352,8 @@ impl WeightedSweep<'_> {
         }
     }
 
-    /// Passes whole words from this one on, by the largest groups possible, and returns the word
-    /// where that ends.
+    /// Passes whole words from this one on, by the largest groups that end before the least loss,
+    /// and returns the word that has it.
     fn pass_groups<const SIDE: bool>(&self, pointer: &mut Pointer, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.node_sums.len() - 1);
         loop {
@@ -339,7 +361,7 @@ impl WeightedSweep<'_> {
                 (height, index) = (height + 1, index >> 6);
                 continue;
             }
-            // Down, until a word has to be looked into.
+            // To smaller groups, until one is passed or the word is found.
             loop {
                 let group = self.group::<SIDE>(height, index);
                 if pointer.must_pass(self.rows.level, group) {
@@ -355,8 +377,8 @@ impl WeightedSweep<'_> {
         }
     }
 
-    /// Goes down to the row where the loss is least; there is one, because below the first one
-    /// `excess` would be −p · W.
+    /// Moves down to the row where the loss is least. There is one, because below the first row the
+    /// excess would be −p · W ≤ 0.
     fn settle_down<const SIDE: bool>(&self, mut pointer: Pointer) -> Pointer {
         let level = self.rows.level;
         let mut index = pointer.rank >> 6;
@@ -375,8 +397,8 @@ impl WeightedSweep<'_> {
         }
     }
 
-    /// Passes whole words from this one down, by the largest groups possible, and returns the word
-    /// where that ends.
+    /// Passes whole words from this one down, by the largest groups that end before the least loss,
+    /// and returns the word that has it.
     fn pass_groups_back<const SIDE: bool>(&self, pointer: &mut Pointer, mut index: usize) -> usize {
         let (mut height, top) = (0, self.rows.node_sums.len() - 1);
         loop {
