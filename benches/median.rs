@@ -1,8 +1,8 @@
-//! The gains of all cuts of a node by absolute error and pinball loss, in ns per row: one feature,
-//! rows in random order.
+//! Time of each quantile kernel for the gains, or the bound, of one feature, in ns per row. Rows
+//! are in random order.
 //!
 //! `cargo bench --bench median` prints the best of several rounds, in which all kernels take turns.
-//! `-- 1000` runs nodes of 1,000 rows alone.
+//! `cargo bench --bench median -- 1000` measures only nodes of 1,000 rows.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,12 +18,12 @@ const SIZES: [usize; 6] = [16, 64, 1_000, 10_000, 100_000, 1_000_000];
 const ROWS: usize = 1_000_000;
 const ROUNDS: usize = 15;
 
-/// Nodes of one size, enough of them that no branch predictor learns their orders.
+/// Nodes of one size: too many for a branch predictor to learn their orders.
 struct Nodes {
     size: usize,
     sorted: Vec<i64>,
     weights: Vec<i64>,
-    /// Ranks in the feature's order, node by node.
+    /// Ranks in the feature's order, node after node.
     ranks: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Nodes {
         Self { size, sorted, weights, ranks }
     }
 
-    /// Time for all nodes, in ns per row. `gains` finds the best gain of a node.
+    /// Time for all nodes, in ns per row. `gains` returns the best gain of a node.
     #[inline(never)]
     fn time(&self, mut gains: impl FnMut(&[u32]) -> i64) -> f64 {
         let start = Instant::now();
@@ -60,7 +60,7 @@ impl Nodes {
     }
 }
 
-/// The best cut so far, as a criterion keeps it.
+/// The best cut so far.
 #[derive(Default)]
 struct Best {
     gain: i64,
@@ -85,7 +85,7 @@ impl Best {
 const KERNELS: [&str; 8] =
     ["median: heaps", "bitmap", "bound", "0.9: heaps", "bitmap", "weighted: heaps", "bitmap", "bound"];
 
-/// Time of a bound on all gains.
+/// Time of the screen's bound on all gains.
 fn time_bound(nodes: &Nodes, weights: impl Weights) -> f64 {
     let mut screen = SlopeScreen::default();
     screen.describe(Level::HALF, &nodes.sorted, weights);
@@ -134,14 +134,14 @@ fn round(nodes: &Nodes, bitmap: &mut Bitmap, scratch: &mut WeightedBitmap) -> [f
 }
 
 fn main() {
-    let asked: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let requested: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     print!("{:>9}", "rows");
     for name in KERNELS {
         print!("{name:>17}");
     }
-    println!("     (ns a row)");
+    println!("     (ns per row)");
     let (mut bitmap, mut scratch) = (Bitmap::default(), WeightedBitmap::default());
-    for size in if asked.is_empty() { SIZES.to_vec() } else { asked } {
+    for size in if requested.is_empty() { SIZES.to_vec() } else { requested } {
         let nodes = Nodes::new(size);
         let mut least = [f64::INFINITY; KERNELS.len()];
         for _ in 0..ROUNDS {

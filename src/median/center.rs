@@ -1,22 +1,27 @@
-//! The quantile of a set and the loss around it, from its values in order: what a leaf predicts and reports.
+//! The quantile of a set and the loss around it, from its values in ascending order: what a leaf
+//! predicts and reports.
 //!
-//! A quantile is a value with at most its share of the weight strictly below and at most the rest strictly above. Where the share is met
-//! exactly between two values, all from one to the other will do, and the midpoint is taken: for the median of an even number of
-//! values the usual one. Weights such as 0.1, 0.2 and 0.3 meet a share only up to the rounding of each, so a share
-//! counts as met within 2^-50 of the whole weight, summed with twice the precision: the same answer as for 1, 2 and 3.
+//! A quantile is a value with at most its share of the weight strictly below and at most the rest
+//! strictly above. If the share is met exactly between two values, every number from one to the
+//! other is a quantile, and the midpoint is taken; for an even number of values that is the usual
+//! median. Weights such as 0.1, 0.2 and 0.3 meet a share only up to rounding, so a share counts as
+//! met within 2^-50 of the total weight, which is summed in double-double arithmetic. The result is
+//! then the same as for the weights 1, 2 and 3.
+//!
+//! Cost: O(n) time, no memory.
 
 use std::ops::Range;
 
 use super::level::Level;
-use super::sum::Sum;
+use super::sum::DoubleDouble;
 
-/// Weights that sum to a share up to this part of the whole sum to it exactly.
-const SAME_SHARE: f64 = 1.0 / (1u64 << 50) as f64;
+/// A share counts as met exactly within this part of the total weight.
+const SHARE_TOLERANCE: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// A quantile and the deviations from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Center {
-    /// The quantile: the midpoint of all values with the least loss.
+    /// The quantile: the midpoint of all points of least loss.
     pub value: f64,
     /// Σw·(y − value) over the rows above.
     pub above: f64,
@@ -25,16 +30,16 @@ pub struct Center {
 }
 
 impl Center {
-    /// Of values in ascending order, at least one.
+    /// From values in ascending order, at least one.
     #[must_use]
     pub fn of_values(level: Level, sorted: &[f64]) -> Self {
         Self::of_places(level, sorted.len(), |place| sorted[place])
     }
 
-    /// Of `n` values, at least one, where `at(place)` ascends.
+    /// From `n` values, at least one; `at(place)` ascends.
     pub fn of_places(level: Level, n: usize, at: impl Fn(usize) -> f64) -> Self {
         let (upper, at_boundary) = upper_place(level, n);
-        let value = middle(at(upper - usize::from(at_boundary)), at(upper));
+        let value = midpoint(at(upper - usize::from(at_boundary)), at(upper));
         Self {
             value,
             above: sum_in_lanes(upper..n, |place| at(place) - value),
@@ -42,11 +47,11 @@ impl Center {
         }
     }
 
-    /// Of values in ascending order with their weights, at least one of them positive.
+    /// From values in ascending order with their weights, at least one of them positive.
     pub fn of_weighted(level: Level, rows: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
-        let total = rows.clone().fold(Sum::default(), |sum, (_, weight)| sum.plus(weight)).value();
+        let total = rows.clone().fold(DoubleDouble::default(), |sum, (_, weight)| sum.plus(weight)).value();
         let share = Share::new(level, total);
-        let (mut lower, mut upper, mut sum) = (None, f64::NAN, Sum::default());
+        let (mut lower, mut upper, mut sum) = (None, f64::NAN, DoubleDouble::default());
         for (y, weight) in rows.clone() {
             sum = sum.plus(weight);
             if share.is_met(sum.value()) {
@@ -57,7 +62,7 @@ impl Center {
                 break;
             }
         }
-        let value = middle(lower.unwrap_or(f64::NAN), upper);
+        let value = midpoint(lower.unwrap_or(f64::NAN), upper);
         let (mut above, mut below) = (0.0, 0.0);
         for (y, weight) in rows {
             above += weight * (y - value).max(0.0);
@@ -79,19 +84,20 @@ impl Center {
     }
 }
 
-/// For `n` values in order: the place of the upper end of the quantile, and whether the one before is its lower end.
+/// For `n` values in ascending order: the place of the greatest value that is a quantile, and
+/// whether the value before it is one, too.
 pub(crate) fn upper_place(level: Level, n: usize) -> (usize, bool) {
-    let share = level.below() as u64 * n as u64;
-    let whole = level.whole() as u64;
+    let share = level.numerator() as u64 * n as u64;
+    let whole = level.denominator() as u64;
     ((share / whole) as usize, share.is_multiple_of(whole))
 }
 
-/// The midpoint, also of the largest numbers.
-pub(super) fn middle(lower: f64, upper: f64) -> f64 {
+/// The midpoint. It does not overflow, and it is exact if both are equal.
+pub(super) fn midpoint(lower: f64, upper: f64) -> f64 {
     if lower == upper { upper } else { lower.midpoint(upper) }
 }
 
-/// The level's share of a weight, up to rounding.
+/// The level's share of a total weight, up to rounding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     least: f64,
@@ -100,7 +106,7 @@ pub(super) struct Share {
 
 impl Share {
     pub fn new(level: Level, total: f64) -> Self {
-        let (share, slack) = (total * level.cost_above(), total * SAME_SHARE);
+        let (share, slack) = (total * level.cost_above(), total * SHARE_TOLERANCE);
         Self { least: share - slack, most: share + slack }
     }
 
@@ -115,7 +121,8 @@ impl Share {
     }
 }
 
-/// Sums terms that are not negative, in eight lanes: the same for every vector width.
+/// Sums terms in eight partial sums, so that the compiler can use vectors. The result does not
+/// depend on their width.
 fn sum_in_lanes(places: Range<usize>, term: impl Fn(usize) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
     for (i, place) in places.enumerate() {

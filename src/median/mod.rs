@@ -1,8 +1,8 @@
-//! Medians and quantiles of sets that grow and shrink: [`RunningMedian`], where values come and go, and
-//! [`running_median`] of every prefix of a sequence.
+//! Running medians and quantiles: [`RunningMedian`], of a set that values are added to and removed
+//! from, and [`running_median`], of every prefix of a sequence.
 //!
-//! What the criterion of quantile trees shares with them: [`Level`], a quantile's level as a fraction, and
-//! [`Center`], the quantile of a set and the loss around it.
+//! The quantile criterion shares two types with them: [`Level`], a quantile's level as a fraction,
+//! and [`Center`], the quantile of a set and the loss around it.
 
 mod center;
 mod level;
@@ -21,14 +21,15 @@ pub use two_heaps::RunningMedian;
 use self::sum::Sums;
 use crate::error::{Error, Result};
 
-/// The level of a quantile, as a user gave it.
+/// The level that a user gave, or an error that names the argument.
 pub(crate) fn checked_level(quantile: f64) -> Result<Level> {
     Level::new(quantile)
         .ok_or_else(|| Error::argument("quantile", format!("must be strictly between 0 and 1, got {quantile}")))
 }
 
-/// The loss around `m` of rows below (or at) it and rows above (or at) it: absolute error for the median,
-/// otherwise pinball loss. Infinite where the sums are beyond the range of floats.
+/// The loss around `m`, from the sums over the rows below (or at) it and over the rows above (or
+/// at) it: absolute error for the median, pinball loss for other levels. Infinite if the sums
+/// overflow.
 fn loss(level: Level, m: f64, below: Sums, above: Sums) -> f64 {
     let (below, above) = (-below.above(m), above.above(m));
     let loss = if level == Level::HALF {

@@ -1,9 +1,10 @@
 //! The median of every prefix of a sequence: O(n log n) for every order and all weights.
 //!
-//! Without weights, two heaps: a row that comes sends one other across at most. With weights one could send all of them across, so
-//! there the rows are ranked first, and a tree of sums over the ranks (Fenwick's) answers where the share is met.
+//! Without weights two heaps are used: a new row moves at most one other row between them. With
+//! weights one row could move all of the others, so the rows are ranked first, and a Fenwick tree
+//! of sums over the ranks finds the rank at which the share is met.
 
-use super::center::{Share, middle};
+use super::center::{Share, midpoint};
 use super::level::Level;
 use super::loss;
 use super::sum::Sums;
@@ -13,9 +14,11 @@ use crate::error::{Error, Result};
 /// The medians of all prefixes of a sequence, and the losses around them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunningMedians {
-    /// The median, or quantile, of the first value, the first two, the first three, and so on; NaN as long as no value has weight.
+    /// The median, or quantile, of the first value, the first two, the first three, and so on; NaN
+    /// for prefixes without weight.
     pub medians: Vec<f64>,
-    /// Sums of w·|y − median| over the same values; for other levels than one half, of pinball losses.
+    /// Sums of w·|y − median| over the same values; of pinball losses for levels other than one
+    /// half.
     pub losses: Vec<f64>,
 }
 
@@ -26,14 +29,17 @@ impl RunningMedians {
     }
 }
 
-/// The median (`quantile` = 0.5) or another quantile of every prefix of `y`, with the loss around it.
+/// The median (`quantile` = 0.5) or another quantile of every prefix of `y`, with the loss around
+/// it.
 ///
-/// It is a value with at most its share of the weight strictly below and at most the rest strictly above; the midpoint if there are
-/// several. Takes O(n log n) for every order and all weights.
+/// A quantile is a value with at most its share of the weight strictly below and at most the rest
+/// strictly above; the midpoint if there are several. Takes O(n log n) for every order and all
+/// weights.
 ///
 /// # Errors
 ///
-/// If a value is not finite, a weight negative or not finite, if lengths differ, or if the quantile is not strictly between 0 and 1.
+/// If a value is not finite, if a weight is negative or not finite, if lengths differ, or if the
+/// quantile is not strictly between 0 and 1.
 ///
 /// ```
 /// let running = splitwood::running_median(&[3.0, 1.0, 9.0, 6.0], None, 0.5)?;
@@ -80,7 +86,7 @@ fn by_ranks(level: Level, y: &[f64], weights: &[f64]) -> RunningMedians {
     order.iter().enumerate().for_each(|(rank, &row)| ranks[row] = rank);
     let value = |rank: usize| y[order[rank]];
 
-    let (mut tree, mut total) = (SumTree::new(y.len()), Sums::default());
+    let (mut tree, mut total) = (FenwickTree::new(y.len()), Sums::default());
     let mut running = RunningMedians::default();
     for ((&y, &weight), &rank) in y.iter().zip(weights).zip(&ranks) {
         if weight > 0.0 {
@@ -95,18 +101,26 @@ fn by_ranks(level: Level, y: &[f64], weights: &[f64]) -> RunningMedians {
         let share = Share::new(level, total.weight.value());
         let (small, _) = tree.first(|weight| share.is_met(weight));
         let (large, below) = tree.first(|weight| share.is_passed(weight));
-        let median = middle(value(small), value(large));
+        let median = midpoint(value(small), value(large));
         running.push(median, loss(level, median, below, total.sub(below)));
     }
     running
 }
 
-/// Sums over ranks (Fenwick's tree): node i, from 1, holds those of the `i & −i` ranks that end with rank i − 1.
-struct SumTree {
+/// Sums over ranks: node i, from 1, holds the sums over the `i & −i` ranks up to rank i − 1.
+///
+/// ```text
+/// rank    0   1   2   3   4   5   6   7
+/// node    1   .   3   .   5   .   7   .
+///         └─ 2 ┘  .   .   └─ 6 ┘  .   .
+///         └───── 4 ────┘  .   .   .   .
+///         └───────────── 8 ────────────┘
+/// ```
+struct FenwickTree {
     nodes: Vec<Sums>,
 }
 
-impl SumTree {
+impl FenwickTree {
     fn new(n: usize) -> Self {
         Self { nodes: vec![Sums::default(); n + 1] }
     }
@@ -119,8 +133,8 @@ impl SumTree {
         }
     }
 
-    /// The first rank such that `enough` holds for the weight up to it, and the sums over the ranks before it. It must hold
-    /// for the whole weight.
+    /// The first rank such that `enough` holds for the weight up to it, and the sums over the ranks
+    /// before it. `enough` must hold for the total weight.
     fn first(&self, enough: impl Fn(f64) -> bool) -> (usize, Sums) {
         let (mut before, mut sums) = (0, Sums::default());
         let mut width = self.nodes.len().next_power_of_two() / 2;

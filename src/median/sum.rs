@@ -1,13 +1,17 @@
-//! Sums with twice the precision of their terms: what an offset of 1e9 takes from a float, it does not take from these.
+//! Sums in double-double arithmetic: about 106 bits.
+//!
+//! A loss is the difference of two sums that both grow with an offset of the values. In plain
+//! floats an offset of 1e9 would cost nine of its sixteen digits. Cost: about ten operations per
+//! addition.
 
-/// An unevaluated sum of two floats, the second below half a unit of the first.
+/// The sum of two floats; `low` is at most half a unit in the last place of `high`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct DoubleDouble {
     high: f64,
     low: f64,
 }
 
-impl Sum {
+impl DoubleDouble {
     /// a · b without error, up to overflow and underflow.
     #[inline(always)]
     pub fn product(a: f64, b: f64) -> Self {
@@ -51,7 +55,7 @@ impl Sum {
     }
 }
 
-/// The rounded sum and what rounding took off (Knuth's).
+/// The rounded sum and its rounding error (Knuth's TwoSum).
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -62,14 +66,14 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// Σw and Σw·y over some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sums {
-    pub weight: Sum,
-    pub moment: Sum,
+    pub weight: DoubleDouble,
+    pub moment: DoubleDouble,
 }
 
 impl Sums {
     #[inline(always)]
     pub fn of_row(value: f64, weight: f64) -> Self {
-        Self { weight: Sum::default().plus(weight), moment: Sum::product(weight, value) }
+        Self { weight: DoubleDouble::default().plus(weight), moment: DoubleDouble::product(weight, value) }
     }
 
     #[inline(always)]
@@ -95,7 +99,7 @@ mod tests {
 
     #[test]
     fn tenths_add_up_in_any_order() {
-        let sum = |terms: &[f64]| terms.iter().fold(Sum::default(), |sum, &term| sum.plus(term)).value();
+        let sum = |terms: &[f64]| terms.iter().fold(DoubleDouble::default(), |sum, &term| sum.plus(term)).value();
         let mut tenths = vec![0.1; 1_000_000];
         tenths.extend([1e16, 3.0, -1e16]);
         let expected = 100_003.000_000_000_01; // A million times the float next to 0.1.

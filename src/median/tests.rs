@@ -1,13 +1,14 @@
-//! Quantiles of sets, still and running, against their definitions.
+//! Quantiles of sets and running quantiles, compared with their definitions.
 
 use proptest::prelude::*;
 
 use super::{Center, Level, RunningMedian, running_median};
 use crate::naive::draw::Dice;
 
-/// q · pinball loss by its definition: around the first target with at most its share of the weight above.
+/// q · pinball loss at the level p/q, by its definition: around the first target up to which the
+/// weight reaches the share.
 pub(crate) fn loss(level: Level, rows: &[(i64, i64)]) -> i128 {
-    let (p, q) = (i128::from(level.below()), i128::from(level.whole()));
+    let (p, q) = (i128::from(level.numerator()), i128::from(level.denominator()));
     let mut rows: Vec<(i128, i128)> = rows.iter().map(|row| (row.0.into(), row.1.into())).collect();
     rows.sort_unstable();
     let total: i128 = rows.iter().map(|row| row.1).sum();
@@ -67,7 +68,7 @@ mod leaves {
             let mut sorted: Vec<(f64, f64)> = rows.iter().map(|&(y, w)| (f64::from(y) + offset, f64::from(w))).collect();
             sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
             let integers: Vec<(i64, i64)> = rows.iter().map(|&(y, w)| (y.into(), w.into())).collect();
-            let expected = loss(exact, &integers) as f64 / exact.whole() as f64;
+            let expected = loss(exact, &integers) as f64 / exact.denominator() as f64;
             let scaled = sorted.iter().map(|&(y, w)| (y, w * scale));
             let center = Center::of_weighted(exact, scaled);
             prop_assert!((center.pinball_loss(exact) - expected * scale).abs() <= 1e-9 * expected * scale);
@@ -78,10 +79,11 @@ mod leaves {
             prop_assert!((same.pinball_loss(exact) - expected).abs() <= 1e-9 * expected);
             prop_assert!((same.absolute_error() - same.above - same.below).abs() == 0.0);
 
-            // At most the share strictly below, at most the rest strictly above, and the midpoint of all such values.
+            // The midpoint of all values with at most the share strictly below and at most the rest
+            // strictly above.
             let weight = |side: &dyn Fn(f64) -> bool| repeated.iter().filter(|&&y| side(y)).count() as i64;
-            let is_quantile = |m: f64| exact.whole() * weight(&|y| y < m) <= exact.below() * repeated.len() as i64
-                && exact.whole() * weight(&|y| y > m) <= (exact.whole() - exact.below()) * repeated.len() as i64;
+            let is_quantile = |m: f64| exact.denominator() * weight(&|y| y < m) <= exact.numerator() * repeated.len() as i64
+                && exact.denominator() * weight(&|y| y > m) <= (exact.denominator() - exact.numerator()) * repeated.len() as i64;
             let ends: Vec<f64> = repeated.iter().copied().filter(|&y| is_quantile(y)).collect();
             prop_assert_eq!(same.value, f64::midpoint(ends[0], ends[ends.len() - 1]));
         }
@@ -91,7 +93,7 @@ mod leaves {
 mod running {
     use super::*;
 
-    /// The definition: sort, and look.
+    /// The definition: sorts the rows anew.
     fn naive(level: f64, rows: &[(f64, f64)]) -> Center {
         let mut sorted: Vec<(f64, f64)> = rows.iter().copied().filter(|row| row.1 > 0.0).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -102,7 +104,8 @@ mod running {
         if level == 0.5 { center.absolute_error() } else { center.pinball_loss(Level::new(level).unwrap()) }
     }
 
-    /// Equal up to the rounding of the twin's own sum, and of sums of twice the precision: offsets do not count.
+    /// Equal up to the rounding of the naive sum and of double-double sums: an offset costs no
+    /// digits.
     fn close(loss: f64, expected: f64, rows: &[(f64, f64)]) -> bool {
         let size: f64 = rows.iter().map(|row| row.1 * row.0.abs()).sum();
         (loss - expected).abs() <= 1e-12 * expected + 2e-24 * size
@@ -160,7 +163,8 @@ mod running {
             let mut there: Vec<(f64, f64)> = Vec::new();
             let mut grows = true;
             for _ in 0..n_steps {
-                // Up and down, so that heaps fill up with removed rows and run empty.
+                // The set grows and shrinks, so that heaps fill up with removed rows and become
+                // empty.
                 grows = if dice.chance(0.05) { !grows } else { grows };
                 if there.is_empty() || dice.chance(if grows { 0.8 } else { 0.2 }) {
                     let row = rows[dice.below(rows.len())];
@@ -194,7 +198,7 @@ mod running {
         let reversed: Vec<f64> = y.iter().rev().copied().collect();
         let right = running_median(&reversed, None, 0.5).unwrap();
         assert_eq!(right.medians, [6.0, 7.5, 6.0, 4.5]);
-        // As the document prints it, unsorted: 3, 1, 6, 9.
+        // In the order in which Y is given.
         assert_eq!(running_median(&[3.0, 1.0, 6.0, 9.0], None, 0.5).unwrap().medians, [3.0, 2.0, 3.0, 4.5]);
         assert_eq!(running_median(&[9.0, 6.0, 1.0], None, 0.5).unwrap().medians, [9.0, 7.5, 6.0]);
     }
@@ -222,7 +226,8 @@ mod running {
         assert!(running.losses.iter().all(|loss| *loss >= 0.0), "{:?}", running.losses);
     }
 
-    /// Light rows in the middle, and heavy ones that come left and right in turns: each sends the median across all the light ones.
+    /// Light rows in the middle, and heavy rows that are added below and above them in turns: each
+    /// moves the median across all light rows.
     fn shuttle(n: usize) -> (Vec<f64>, Vec<f64>) {
         let row = |i: usize| match i {
             _ if i < n / 2 => (i as f64 / n as f64, 1e-9),
@@ -240,7 +245,7 @@ mod running {
         for k in (1_000..2_000).step_by(37) {
             assert_eq!(running.medians[k], naive(0.5, &rows[..=k]).value);
         }
-        // With heaps alone, this many would move 10^10 rows.
+        // Two heaps would move 10^10 rows here.
         let (y, weights) = shuttle(300_000);
         assert_eq!(running_median(&y, Some(&weights), 0.5).unwrap().medians.len(), 300_000);
     }

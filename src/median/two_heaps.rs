@@ -1,33 +1,36 @@
-//! The running median of values that come and go: two heaps.
+//! The running median of a set that values are added to and removed from, by two heaps.
 //!
 //! ```text
 //!        low: a max-heap          high: a min-heap
 //!   … ≤ small median = its top │ its top ≤ …
 //! ```
 //!
-//! `low` holds the least rows whose weight reaches the level's share of the whole; its top is the small median. If the share is met exactly,
-//! the large median is the top of `high`, and the median is halfway between them. Both heaps know their Σw and Σw·y, so the
-//! loss is a difference of sums, in twice the precision of the values.
+//! `low` holds the fewest rows, from the least value on, whose weight reaches the level's share;
+//! its top is the small median. If the share is met exactly, the large median is the top of `high`,
+//! and the median is halfway between them. Each heap keeps its Σw and Σw·y in double-double
+//! arithmetic, so the loss is a difference of sums.
 //!
-//! Removal is lazy: a removed row is counted off at once and taken out of its heap when it comes to the top, or when the heap is
-//! rebuilt because most of it is such rows.
+//! Removal is lazy: the sums change at once, and the row leaves its heap when it reaches the top,
+//! or when the heap is rebuilt because most of its rows were removed.
 //!
-//! Cost: O(log n) for each row that comes, goes or changes its heap. Of equal weights, at most one row changes its heap for each that comes
-//! or goes. One heavy row can send many across; [`running_median`](super::running_median) costs O(n log n) for any weights.
+//! Cost: O(log n) per row that is added, removed or moved to the other heap. With equal weights, an
+//! addition or a removal moves at most one row. With weights, one heavy row can move many;
+//! [`running_median`](super::running_median) takes O(n log n) for all weights.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-use super::center::{Share, middle};
+use super::center::{Share, midpoint};
 use super::level::Level;
 use super::loss;
 use super::sum::Sums;
 use crate::error::{Error, Result};
 
-/// The median, or another quantile, of values that come and go, and the loss around it.
+/// The median, or another quantile, of a set that values are added to and removed from, and the
+/// loss around it.
 ///
-/// Values may have weights. The median is a value with at most half of the weight strictly below and at most half strictly above;
-/// if all values between two neighbours are, it is their midpoint.
+/// Values may have weights. The median is a value with at most half of the weight strictly below
+/// and at most half strictly above; the midpoint if there are several.
 ///
 /// ```
 /// use splitwood::RunningMedian;
@@ -48,7 +51,7 @@ pub struct RunningMedian {
     level: Level,
     low: Heap<Row>,
     high: Heap<Reverse<Row>>,
-    /// How many there are of each row; counted when the first one is removed.
+    /// Number of copies of each row. `None` until the first removal.
     counts: Option<HashMap<[u64; 2], usize>>,
 }
 
@@ -65,7 +68,7 @@ impl RunningMedian {
         Self::at(Level::HALF)
     }
 
-    /// An empty running quantile of this level, strictly between 0 and 1.
+    /// An empty running quantile of this level.
     ///
     /// # Errors
     ///
@@ -82,7 +85,7 @@ impl RunningMedian {
     ///
     /// # Errors
     ///
-    /// If the value is not finite, or the weight negative or not finite.
+    /// If the value is not finite, or if the weight is negative or not finite.
     pub fn push(&mut self, value: f64, weight: f64) -> Result<()> {
         let row = Row::checked(value, weight)?;
         if !(self.low.weight() + self.high.weight() + weight).is_finite() {
@@ -106,7 +109,7 @@ impl RunningMedian {
         self.balance();
     }
 
-    /// Takes out a value that was added with this weight. A weight of zero takes out nothing.
+    /// Removes a value that was added with this weight. A weight of zero removes nothing.
     ///
     /// # Errors
     ///
@@ -136,7 +139,7 @@ impl RunningMedian {
             self.low.remove(row);
         }
         self.balance();
-        if self.in_fog() {
+        if self.has_lost_precision() {
             self.low.rebuild();
             self.high.rebuild();
             self.balance();
@@ -144,18 +147,19 @@ impl RunningMedian {
         Ok(())
     }
 
-    /// True if the sums have lost what matters of the rows that are left: after the removal of a row that was 1e19 times all the
-    /// others together, or after hundreds of thousands of changes if the loss is next to nothing.
-    fn in_fog(&self) -> bool {
+    /// True if the rounding errors of the sums are no longer negligible: after the removal of a row
+    /// that was 1e19 times as large as all others together, or after hundreds of thousands of
+    /// changes if the loss is close to zero.
+    fn has_lost_precision(&self) -> bool {
         let weight = self.low.weight() + self.high.weight();
-        let [of_weight, of_moment] = [0, 1].map(|part| self.low.fog[part] + self.high.fog[part]);
+        let [of_weight, of_moment] = [0, 1].map(|part| self.low.error_bounds[part] + self.high.error_bounds[part]);
         let m = self.median().map_or(0.0, f64::abs);
-        let loss = self.absolute_error().max(m * weight * LEAST_LOSS);
-        // Also true if something is not a number.
-        !(of_weight <= CLEAR_WEIGHT * weight && of_moment + m * of_weight <= CLEAR_LOSS * loss)
+        let loss = self.absolute_error().max(m * weight * MIN_LOSS);
+        // Negated, so that NaN counts as lost precision.
+        !(of_weight <= MAX_WEIGHT_ERROR * weight && of_moment + m * of_weight <= MAX_LOSS_ERROR * loss)
     }
 
-    /// Moves rows between the heaps until `low` has the least rows that reach the share.
+    /// Moves rows between the heaps until `low` has the fewest rows that reach the share.
     fn balance(&mut self) {
         let share = self.share();
         while let Some(top) = self.high.top().filter(|_| !share.is_met(self.low.weight())) {
@@ -188,11 +192,11 @@ impl RunningMedian {
     /// The median, halfway between the small and the large one; `None` if there are no values.
     #[must_use]
     pub fn median(&self) -> Option<f64> {
-        Some(middle(self.small_median()?, self.large_median()?))
+        Some(midpoint(self.small_median()?, self.large_median()?))
     }
 
-    /// Sum of w·|value − median|; for other levels than one half, the sum of pinball losses around the quantile. Zero
-    /// if there are no values.
+    /// Sum of w·|value − median|; the sum of pinball losses around the quantile for levels other
+    /// than one half. Zero if there are no values.
     #[must_use]
     pub fn absolute_error(&self) -> f64 {
         self.median().map_or(0.0, |median| loss(self.level, median, self.low.sums, self.high.sums))
@@ -217,19 +221,19 @@ impl RunningMedian {
     }
 }
 
-/// Relative error of a sum of twice the precision.
-const ROUNDING: f64 = f64::EPSILON * f64::EPSILON;
+/// Relative rounding error of a double-double sum.
+const SUM_ROUNDING: f64 = f64::EPSILON * f64::EPSILON;
 
-/// Largest error that the sums of weights may have, relatively: well below what makes a share count as met.
-const CLEAR_WEIGHT: f64 = 1e-18;
+/// Largest relative error that the sum of weights may have: far below the tolerance of a share.
+const MAX_WEIGHT_ERROR: f64 = 1e-18;
 
-/// Largest error that a loss may have, relatively; what it does have is far below this bound.
-const CLEAR_LOSS: f64 = 1e-12;
+/// Largest relative bound on the error of a loss. The error itself is far smaller.
+const MAX_LOSS_ERROR: f64 = 1e-12;
 
-/// Losses below this part of what they are a difference of count as this much.
-const LEAST_LOSS: f64 = 1e-13;
+/// Losses below this part of |median| · weight count as this much.
+const MIN_LOSS: f64 = 1e-13;
 
-/// A value and its weight, ordered by the one, then by the other.
+/// A value and its weight, ordered by value, then by weight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     value: f64,
@@ -237,9 +241,9 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// For values and weights that were found sound.
+    /// For values and weights that were checked before.
     pub fn new(value: f64, weight: f64) -> Self {
-        // −0.0 is 0.0.
+        // Turns −0.0 into 0.0: both have the same key.
         Self { value: value + 0.0, weight: weight + 0.0 }
     }
 
@@ -282,14 +286,14 @@ impl PartialEq for Row {
 
 impl Eq for Row {}
 
-/// How a heap orders its rows.
-trait Place: Ord + Copy {
+/// A row in the order of its heap.
+trait HeapEntry: Ord + Copy {
     fn of(row: Row) -> Self;
     fn row(self) -> Row;
 }
 
-/// The greatest on top.
-impl Place for Row {
+/// In `low`, the greatest row is on top.
+impl HeapEntry for Row {
     fn of(row: Row) -> Self {
         row
     }
@@ -298,8 +302,8 @@ impl Place for Row {
     }
 }
 
-/// The least on top.
-impl Place for Reverse<Row> {
+/// In `high`, the least row is on top.
+impl HeapEntry for Reverse<Row> {
     fn of(row: Row) -> Self {
         Self(row)
     }
@@ -308,31 +312,37 @@ impl Place for Reverse<Row> {
     }
 }
 
-/// A heap with sums over its rows and with lazy removal. The top is never a removed row.
+/// A heap with sums over its rows and with lazy removal. Invariant: the top is never a removed row.
 #[derive(Clone, Debug)]
-struct Heap<P> {
-    places: BinaryHeap<P>,
-    /// Removed rows that are still in the heap.
+struct Heap<E> {
+    entries: BinaryHeap<E>,
+    /// Number of removed copies of each row that are still in `entries`.
     removed: HashMap<[u64; 2], usize>,
     n_removed: usize,
     sums: Sums,
-    /// Bounds of the sums' rounding errors, of Σw and of Σw·y.
-    fog: [f64; 2],
+    /// Bounds on the rounding errors of Σw and of Σw·y.
+    error_bounds: [f64; 2],
 }
 
-impl<P: Place> Default for Heap<P> {
+impl<E: HeapEntry> Default for Heap<E> {
     fn default() -> Self {
-        Self { places: BinaryHeap::new(), removed: HashMap::new(), n_removed: 0, sums: Sums::default(), fog: [0.0; 2] }
+        Self {
+            entries: BinaryHeap::new(),
+            removed: HashMap::new(),
+            n_removed: 0,
+            sums: Sums::default(),
+            error_bounds: [0.0; 2],
+        }
     }
 }
 
-impl<P: Place> Heap<P> {
+impl<E: HeapEntry> Heap<E> {
     fn len(&self) -> usize {
-        self.places.len() - self.n_removed
+        self.entries.len() - self.n_removed
     }
 
     fn top(&self) -> Option<Row> {
-        self.places.peek().map(|place| place.row())
+        self.entries.peek().map(|entry| entry.row())
     }
 
     /// Weight of the rows.
@@ -346,46 +356,47 @@ impl<P: Place> Heap<P> {
     }
 
     fn push(&mut self, row: Row) {
-        self.places.push(P::of(row));
+        self.entries.push(E::of(row));
         self.change(self.sums.add(row.sums()));
     }
 
-    /// Takes the top out.
+    /// Removes the top.
     fn pop(&mut self) {
-        if let Some(place) = self.places.pop() {
-            self.change(self.sums.sub(place.row().sums()));
+        if let Some(entry) = self.entries.pop() {
+            self.change(self.sums.sub(entry.row().sums()));
             self.clear_top();
         }
     }
 
-    /// Takes out a row that is in this heap.
+    /// Removes a row that is in this heap.
     fn remove(&mut self, row: Row) {
         *self.removed.entry(row.key()).or_default() += 1;
         self.n_removed += 1;
         self.change(self.sums.sub(row.sums()));
         self.clear_top();
-        if self.n_removed > self.places.len() / 2 {
+        if self.n_removed > self.entries.len() / 2 {
             self.rebuild();
         }
     }
 
     fn change(&mut self, sums: Sums) {
         let parts = |sums: Sums| [sums.weight.value(), sums.moment.value()];
-        for ((fog, before), after) in self.fog.iter_mut().zip(parts(self.sums)).zip(parts(sums)) {
-            *fog += (before.abs() + after.abs()) * ROUNDING;
+        for ((error_bounds, before), after) in self.error_bounds.iter_mut().zip(parts(self.sums)).zip(parts(sums)) {
+            *error_bounds += (before.abs() + after.abs()) * SUM_ROUNDING;
         }
         self.sums = sums;
     }
 
     fn clear_top(&mut self) {
-        while let Some(&place) = self.places.peek().filter(|_| self.n_removed > 0)
-            && self.take_removed(place.row())
+        while let Some(&entry) = self.entries.peek().filter(|_| self.n_removed > 0)
+            && self.take_removed(entry.row())
         {
-            self.places.pop();
+            self.entries.pop();
         }
     }
 
-    /// True if this row was removed before; then it no longer counts as being in the heap.
+    /// True if this row was removed before; it is then no longer counted as a removed one in
+    /// `entries`.
     fn take_removed(&mut self, row: Row) -> bool {
         let Some(count) = self.removed.get_mut(&row.key()) else { return false };
         *count -= 1;
@@ -396,20 +407,20 @@ impl<P: Place> Heap<P> {
         true
     }
 
-    /// Takes the removed rows out, and sums up afresh.
+    /// Drops the removed rows and sums up the others anew, which also discards rounding errors.
     fn rebuild(&mut self) {
-        let mut places = std::mem::take(&mut self.places).into_vec();
-        places.retain(|place| !self.take_removed(place.row()));
-        (self.sums, self.fog) = (Sums::default(), [0.0; 2]);
-        for place in &places {
-            self.change(self.sums.add(place.row().sums()));
+        let mut entries = std::mem::take(&mut self.entries).into_vec();
+        entries.retain(|entry| !self.take_removed(entry.row()));
+        (self.sums, self.error_bounds) = (Sums::default(), [0.0; 2]);
+        for entry in &entries {
+            self.change(self.sums.add(entry.row().sums()));
         }
-        self.places = BinaryHeap::from(places);
+        self.entries = BinaryHeap::from(entries);
     }
 
-    /// The rows, in any order; none may have been removed yet.
+    /// The rows in arbitrary order. None may have been removed yet.
     fn rows(&self) -> impl Iterator<Item = Row> {
         debug_assert_eq!(self.n_removed, 0);
-        self.places.iter().map(|place| place.row())
+        self.entries.iter().map(|entry| entry.row())
     }
 }

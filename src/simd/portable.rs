@@ -1,11 +1,12 @@
-//! The vectors as plain arrays: what they mean, the twin of `sse2.rs`, and the vectors of other processors.
+//! The vectors as plain arrays: the definition of every operation, and the implementation for
+//! processors other than x86-64. The tests of `simd/mod.rs` compare `sse2.rs` with it.
 
-use super::{Counts, Integers, LANES, Lanes, Masks, Singles};
+use super::{CountVector, F32x16, IntegerVector, LANES, MaskVector, Vector};
 
-/// The obvious way.
+/// Implements [`Vector`] lane by lane.
 macro_rules! arrays {
     ($number:ty, $product:ty, $exact:expr, $rounding:expr) => {
-        impl Lanes for [$number; LANES] {
+        impl Vector for [$number; LANES] {
             const EXACT: f64 = $exact;
             const ROUNDING: f64 = $rounding;
 
@@ -29,14 +30,15 @@ macro_rules! arrays {
                 std::array::from_fn(|i| self[i] * other[i])
             }
 
-            fn positive(self) -> Self {
+            fn max_zero(self) -> Self {
                 self.map(|number| if number > Default::default() { number } else { Default::default() })
             }
 
             fn dot(self, other: Self) -> f64 {
                 let mut sums: [$product; LANES] =
                     std::array::from_fn(|i| <$product>::from(self[i]) * <$product>::from(other[i]));
-                // In the vectors' order: halves, quarters and so on.
+                // In the order of `sse2.rs`: lanes 8 to 15 are added to 0 to 7, then 4 to 7 to 0 to
+                // 3, and so on.
                 for half in [8, 4, 2, 1] {
                     for i in 0..half {
                         sums[i] += sums[i + half];
@@ -51,21 +53,21 @@ arrays!(i16, i32, i16::MAX as f64, 0.0);
 arrays!(f32, f32, 2.0 / f32::EPSILON as f64, 32.0 * f32::EPSILON as f64);
 arrays!(f64, f64, 2.0 / f64::EPSILON, 32.0 * f64::EPSILON);
 
-impl Integers for [i32; LANES] {
+impl IntegerVector for [i32; LANES] {
     fn plus(self, other: Self) -> Self {
         std::array::from_fn(|i| self[i] + other[i])
     }
 
-    fn singles(self) -> Singles {
-        Singles::new(self.numbers())
+    fn to_f32(self) -> F32x16 {
+        F32x16::new(self.to_f64_array())
     }
 
-    fn numbers(self) -> [f64; LANES] {
+    fn to_f64_array(self) -> [f64; LANES] {
         self.map(f64::from)
     }
 }
 
-impl Masks for [i32; LANES] {
+impl MaskVector for [i32; LANES] {
     fn new(numbers: [i32; LANES]) -> Self {
         numbers
     }
@@ -75,29 +77,29 @@ impl Masks for [i32; LANES] {
     }
 }
 
-impl Integers for [i16; LANES] {
+impl IntegerVector for [i16; LANES] {
     fn plus(self, other: Self) -> Self {
-        Lanes::plus(self, other)
+        Vector::plus(self, other)
     }
 
-    fn singles(self) -> Singles {
-        Singles::new(self.numbers())
+    fn to_f32(self) -> F32x16 {
+        F32x16::new(self.to_f64_array())
     }
 
-    fn numbers(self) -> [f64; LANES] {
+    fn to_f64_array(self) -> [f64; LANES] {
         self.map(f64::from)
     }
 }
 
-impl Counts for [u8; LANES] {
-    type Shorts = [i16; LANES];
+impl CountVector for [u8; LANES] {
+    type Factors = [i16; LANES];
 
     fn new(counts: &[u8; LANES]) -> Self {
         *counts
     }
 
-    fn integers(integers: &[i16; LANES]) -> [i16; LANES] {
-        *integers
+    fn factors(factors: &[i16; LANES]) -> [i16; LANES] {
+        *factors
     }
 
     fn plus(self, other: Self) -> Self {
@@ -108,11 +110,11 @@ impl Counts for [u8; LANES] {
         std::array::from_fn(|i| self[i].wrapping_sub(other[i]))
     }
 
-    fn least(self, other: Self) -> Self {
+    fn lane_min(self, other: Self) -> Self {
         std::array::from_fn(|i| self[i].min(other[i]))
     }
 
-    fn dots(counts: [Self; 4], integers: [i16; LANES]) -> [i32; 4] {
-        counts.map(|counts| counts.iter().zip(integers).map(|(&a, b)| i32::from(a) * i32::from(b)).sum())
+    fn dots(counts: [Self; 4], factors: [i16; LANES]) -> [i32; 4] {
+        counts.map(|counts| counts.iter().zip(factors).map(|(&a, b)| i32::from(a) * i32::from(b)).sum())
     }
 }

@@ -1,4 +1,7 @@
-//! HOT: the vectors in SSE2, which every x86-64 processor has. Their twins are the arrays of `portable.rs`.
+//! HOT: the vectors in SSE2, which every x86-64 processor has.
+//!
+//! A vector of sixteen numbers is one to eight registers of 16 bytes. `portable.rs` defines what
+//! each operation returns.
 
 use std::arch::x86_64::{
     __m128, __m128d, __m128i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_add_pd, _mm_add_ps, _mm_add_sd,
@@ -10,25 +13,26 @@ use std::arch::x86_64::{
     _mm_unpackhi_epi64, _mm_unpackhi_pd, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
 };
 
-use super::{Counts, Integers, LANES, Lanes, Masks};
+use super::{CountVector, IntegerVector, LANES, MaskVector, Vector};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Bytes(__m128i);
+pub struct U8x16(__m128i);
 
-impl Counts for Bytes {
-    type Shorts = Shorts;
+impl CountVector for U8x16 {
+    type Factors = I16x16;
 
     #[inline(always)]
     fn new(counts: &[u8; LANES]) -> Self {
-        // SAFETY: every x86-64 processor has these instructions, here and below; there are 16 bytes to be read.
+        // SAFETY: every x86-64 processor has SSE2, here and below; the 16 bytes that are read
+        // exist.
         Self(unsafe { _mm_loadu_si128(counts.as_ptr().cast()) })
     }
 
     #[inline(always)]
-    fn integers(integers: &[i16; LANES]) -> Shorts {
-        let (halves, _) = integers.as_chunks::<8>();
-        // SAFETY: as above.
-        Shorts([0, 1].map(|i| unsafe { _mm_loadu_si128(halves[i].as_ptr().cast()) }))
+    fn factors(factors: &[i16; LANES]) -> I16x16 {
+        let (halves, _) = factors.as_chunks::<8>();
+        // SAFETY: as above; each half has 16 bytes.
+        I16x16([0, 1].map(|i| unsafe { _mm_loadu_si128(halves[i].as_ptr().cast()) }))
     }
 
     #[inline(always)]
@@ -44,15 +48,15 @@ impl Counts for Bytes {
     }
 
     #[inline(always)]
-    fn least(self, other: Self) -> Self {
+    fn lane_min(self, other: Self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm_min_epu8(self.0, other.0) })
     }
 
     #[inline(always)]
-    fn dots(counts: [Self; 4], Shorts([low, high]): Shorts) -> [i32; 4] {
+    fn dots(counts: [Self; 4], I16x16([low, high]): I16x16) -> [i32; 4] {
         let mut dots = [0; 4];
-        // SAFETY: as above; there is room for the 16 bytes that are written.
+        // SAFETY: as above; the 16 bytes that are written exist.
         unsafe {
             let zero = _mm_setzero_si128();
             let [a, b, c, d] = counts.map(|counts| {
@@ -60,7 +64,12 @@ impl Counts for Bytes {
                 let upper = _mm_madd_epi16(_mm_unpackhi_epi8(counts.0, zero), high);
                 _mm_add_epi32(lower, upper)
             });
-            // Each is in four parts. They are added up crosswise, as in the transpose of a matrix.
+            // Each of a to d has four partial sums. Interleaving them, as for the transpose of a
+            // matrix, adds up all four vectors together.
+            //
+            //     ab   a0+a2  b0+b2  a1+a3  b1+b3
+            //     cd   c0+c2  d0+d2  c1+c3  d1+d3
+            //     sums     a      b      c      d
             let halves = |a, b| _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
             let (ab, cd) = (halves(a, b), halves(c, d));
             let sums = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
@@ -71,9 +80,9 @@ impl Counts for Bytes {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Longs([__m128i; 4]);
+pub struct I32x16([__m128i; 4]);
 
-impl Default for Longs {
+impl Default for I32x16 {
     #[inline(always)]
     fn default() -> Self {
         // SAFETY: as above.
@@ -81,7 +90,7 @@ impl Default for Longs {
     }
 }
 
-impl Integers for Longs {
+impl IntegerVector for I32x16 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         // SAFETY: as above.
@@ -89,27 +98,27 @@ impl Integers for Longs {
     }
 
     #[inline(always)]
-    fn singles(self) -> Singles {
+    fn to_f32(self) -> F32x16 {
         // SAFETY: as above.
-        Singles(self.0.map(|vector| unsafe { _mm_cvtepi32_ps(vector) }))
+        F32x16(self.0.map(|vector| unsafe { _mm_cvtepi32_ps(vector) }))
     }
 
     #[inline(always)]
-    fn numbers(self) -> [f64; LANES] {
+    fn to_f64_array(self) -> [f64; LANES] {
         let mut numbers = [0; LANES];
         for (four, vector) in numbers.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
-            // SAFETY: as above; there is room for the 16 bytes that are written.
+            // SAFETY: as above; the 16 bytes that are written exist.
             unsafe { _mm_storeu_si128(four.as_mut_ptr().cast(), vector) };
         }
         numbers.map(f64::from)
     }
 }
 
-impl Masks for Longs {
+impl MaskVector for I32x16 {
     #[inline(always)]
     fn new(numbers: [i32; LANES]) -> Self {
         let (fours, _) = numbers.as_chunks::<4>();
-        // SAFETY: as above; there are 16 bytes to be read.
+        // SAFETY: as above; each part has 16 bytes.
         Self(std::array::from_fn(|i| unsafe { _mm_loadu_si128(fours[i].as_ptr().cast()) }))
     }
 
@@ -120,16 +129,17 @@ impl Masks for Longs {
     }
 }
 
-impl Integers for Shorts {
+impl IntegerVector for I16x16 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        Lanes::plus(self, other)
+        Vector::plus(self, other)
     }
 
     #[inline(always)]
-    fn singles(self) -> Singles {
+    fn to_f32(self) -> F32x16 {
         let [low, high] = self.0;
-        // SAFETY: as above. Each is put into the upper half of twice its width, and moved down with its sign.
+        // SAFETY: as above. Each number goes to the upper half of 32 bits; the arithmetic shift
+        // below moves it down and extends its sign.
         let wide = unsafe {
             let zero = _mm_setzero_si128();
             [
@@ -140,20 +150,21 @@ impl Integers for Shorts {
             ]
         };
         // SAFETY: as above.
-        Longs(wide.map(|vector| unsafe { _mm_srai_epi32::<16>(vector) })).singles()
+        I32x16(wide.map(|vector| unsafe { _mm_srai_epi32::<16>(vector) })).to_f32()
     }
 
     #[inline(always)]
-    fn numbers(self) -> [f64; LANES] {
+    fn to_f64_array(self) -> [f64; LANES] {
         let mut numbers = [0i16; LANES];
         for (eight, vector) in numbers.as_chunks_mut::<8>().0.iter_mut().zip(self.0) {
-            // SAFETY: as above; there is room for the 16 bytes that are written.
+            // SAFETY: as above; the 16 bytes that are written exist.
             unsafe { _mm_storeu_si128(eight.as_mut_ptr().cast(), vector) };
         }
         numbers.map(f64::from)
     }
 }
 
+/// Implements [`Vector`] for `$count` registers of the type `$vector`.
 macro_rules! vectors {
     ($name:ident, $number:ty, $vector:ty, $count:literal, $set:expr, $splat:ident, $add:ident, $sub:ident, $mul:ident,
      $max:ident, $product:ident, $add_products:ident, $sum:expr) => {
@@ -166,13 +177,13 @@ macro_rules! vectors {
             }
         }
 
-        impl Lanes for $name {
+        impl Vector for $name {
             const EXACT: f64 = <[$number; LANES]>::EXACT;
             const ROUNDING: f64 = <[$number; LANES]>::ROUNDING;
 
             fn new(numbers: [f64; LANES]) -> Self {
                 let numbers = numbers.map(|number| number as $number);
-                // SAFETY: every x86-64 processor has these instructions, here and below.
+                // SAFETY: every x86-64 processor has SSE2, here and below.
                 Self(std::array::from_fn(|i| unsafe { $set(&numbers[i * LANES / $count..]) }))
             }
 
@@ -201,7 +212,7 @@ macro_rules! vectors {
             }
 
             #[inline(always)]
-            fn positive(self) -> Self {
+            fn max_zero(self) -> Self {
                 // SAFETY: as above.
                 Self(self.0.map(|vector| unsafe { $max(vector, $splat(0 as $number)) }))
             }
@@ -226,7 +237,7 @@ macro_rules! vectors {
 }
 
 vectors!(
-    Shorts,
+    I16x16,
     i16,
     __m128i,
     2,
@@ -244,7 +255,7 @@ vectors!(
     }
 );
 vectors!(
-    Singles,
+    F32x16,
     f32,
     __m128,
     4,
@@ -262,7 +273,7 @@ vectors!(
     }
 );
 vectors!(
-    Doubles,
+    F64x16,
     f64,
     __m128d,
     8,

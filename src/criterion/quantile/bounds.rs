@@ -1,5 +1,8 @@
-//! HOT: gain bounds of medians and quantiles: by slopes in large nodes, by the gains themselves in small
-//! ones.
+//! HOT: gain bounds of medians and quantiles: by slopes in large nodes, by gains in small ones.
+//!
+//! The highest gain of each feature is the best possible bound. In small nodes it costs little more
+//! than a slope bound, and it decides most nodes without a sweep: the verdict names the winning
+//! cut. `README.md` has the table of kernels.
 
 use super::screened_order::CutRange;
 use super::sweep::QuantileScratch;
@@ -50,8 +53,8 @@ impl<T: RankedSample> GainBounds<Quantile<T>> for QuantileBounds {
 }
 
 impl<T: RankedSample> Quantile<T> {
-    /// Writes the highest gain of each feature of a small node. It decides nearly always, and one kernel
-    /// for all features costs less than a sweep for each.
+    /// Writes the highest gain of each feature of a small node. One pass over all features costs
+    /// less than a full sweep of each.
     fn write_highest(&self, table: &RankTable, rows: &SmallNode<'_, Self>, scratch: &mut QuantileScratch) {
         let rank = |feature: usize| ranks(rows, feature);
         let [all] = all_cuts(table, rows);
@@ -62,7 +65,7 @@ impl<T: RankedSample> Quantile<T> {
         let QuantileScratch { kernels, highest, .. } = scratch;
         highest.clear();
         if self.level == Level::HALF {
-            // Two features at a time take little longer than one.
+            // Two features together take little longer than one.
             for feature in (1..rows.n_features).step_by(2) {
                 let mut most = [i64::MIN; 2];
                 let pair = [rank(feature - 1), rank(feature)];
@@ -106,8 +109,8 @@ impl<T: RankedSample> Quantile<T> {
     }
 }
 
-/// In a small node with weights: the first of the cuts that gain most, if all of them part the rows in
-/// the same way. Their gains are then the same to the last bit, and no other cut's gain is near.
+/// In a small node with weights: the first of the cuts that gain most, if all of them part the rows
+/// in the same way. Their gains are then the same to the last bit, and no other cut's gain is near.
 fn decide_by_floats<T: RankedSample>(
     table: &RankTable,
     rows: &SmallNode<'_, Quantile<T>>,
@@ -133,7 +136,7 @@ fn decide_by_floats<T: RankedSample>(
     for (feature, gains) in gains.chunks_exact(last).enumerate() {
         for n_left in (first..=last).filter(|&n_left| gains[n_left - 1] >= bar) {
             let left = (0..n_left).fold(0u32, |left, place| left | 1 << rank(feature)(place));
-            // Either side tells how the rows are parted.
+            // A partition is identified by the side that has rank 0.
             let parted = if left & 1 == 1 { left } else { left ^ ((1 << n_rows) - 1) };
             match winner {
                 Some((.., first)) if first != parted => return BoundVerdict::Bounded,

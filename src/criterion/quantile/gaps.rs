@@ -1,7 +1,9 @@
-//! HOT: what every cut of up to 16 unweighted rows leaves of the absolute error, nearly: enough to tell which one leaves least.
+//! HOT: the losses of all cuts of up to 16 unweighted rows, rounded: enough to tell which one is
+//! the least.
 //!
-//! Between two neighbouring targets lies a gap. The absolute error of a set around its median is the sum over all gaps of the width
-//! times the smaller of two numbers: how many of the set are below the gap, and how many above:
+//! The gaps between neighbouring targets make up the absolute error of a set around its median:
+//! each gap counts as often as the smaller of two numbers, the set's rows below it and the set's
+//! rows above it.
 //!
 //! ```text
 //! targets   a    b         c  d
@@ -10,23 +12,24 @@
 //! error       1·ab + 2·bc + 1·cd
 //! ```
 //!
-//! So with a byte for each gap, a row that goes left is one addition, and widths are 16-bit integers. Gaps are those of a whole set,
-//! whatever part of it a node has: others need not be described anew.
+//! A byte per gap counts the rows, so moving a row to the left is one vector addition; widths are
+//! 16-bit integers. The gaps are those of the tiny root's targets, so they serve every node below
+//! it: a gap without rows of the node on one of its sides counts 0 times.
 //!
-//! Cost: some twenty instructions a cut, and no branches.
+//! Cost: about twenty instructions per cut, and no branches.
 
-use crate::simd::{Bytes, Counts, LANES, Shorts};
+use crate::simd::{CountVector, I16x16, LANES, U8x16};
 
-/// One more than there are gaps between them.
+/// Most rows of a set. There is one gap less.
 pub const MAX_ROWS: usize = LANES;
 
-/// A node's range in units of its widths.
+/// The range of a node's targets, in units of the gaps' widths.
 const RANGE: f64 = 32_000.0;
 
-/// 1.5 · 2^52: adding it to a small float leaves the nearest integer in the low bits.
+/// 1.5 · 2^52: the low bits of its sum with a small float are the nearest integer.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// By rank, for each gap: whether the row is below it, and whether it is above.
+/// By rank, for each gap: 1 if the row is below it; 1 if the row is above it.
 static SIDES: [[[u8; LANES]; 2]; MAX_ROWS] = {
     let mut sides = [[[0; LANES]; 2]; MAX_ROWS];
     let mut rank = 0;
@@ -41,23 +44,23 @@ static SIDES: [[[u8; LANES]; 2]; MAX_ROWS] = {
     sides
 };
 
-/// How many rows of a set are below each gap, and how many above.
+/// By gap: the number of a set's rows below it, and above it.
 #[derive(Clone, Copy)]
 struct GapCounts {
-    below: Bytes,
-    above: Bytes,
+    below: U8x16,
+    above: U8x16,
 }
 
 impl GapCounts {
-    fn nobody() -> Self {
-        let none = Bytes::new(&[0; LANES]);
+    fn empty() -> Self {
+        let none = U8x16::new(&[0; LANES]);
         Self { below: none, above: none }
     }
 
     #[inline(always)]
     fn of_row(rank: u8) -> Self {
         let [below, above] = &SIDES[rank as usize % MAX_ROWS];
-        Self { below: Bytes::new(below), above: Bytes::new(above) }
+        Self { below: U8x16::new(below), above: U8x16::new(above) }
     }
 
     #[inline(always)]
@@ -71,12 +74,12 @@ impl GapCounts {
     }
 }
 
-/// The gaps of a set.
+/// The widths of the gaps of a set; 0 for lanes without a gap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gaps([f64; LANES]);
 
 impl Gaps {
-    /// Of up to 16 targets in ascending order.
+    /// From up to 16 targets in ascending order.
     #[must_use]
     pub fn new(sorted: &[f64]) -> Self {
         let mut widths = [0.0; LANES];
@@ -84,49 +87,51 @@ impl Gaps {
         Self(widths)
     }
 
-    /// A node of some of the rows, given by their ranks in the whole set in ascending order, and the range of their targets; `None` if
-    /// that is too small to tell anything.
+    /// A node with some of the set's rows, given by their ranks in the set in ascending order, and
+    /// the range of their targets; `None` if its reciprocal overflows.
     #[must_use]
     pub fn node(&self, ranks: &[u8], range: f64) -> Option<GapNode> {
         let per_unit = RANGE / range;
-        // Gaps beyond the node's range may come to anything: none of its rows are on one of their sides.
+        // The widths of gaps outside the node's range may overflow: they are multiplied by 0,
+        // because one of their sides has no rows of the node.
         let width = |width: f64| (width * per_unit + ROUNDER).to_bits() as i16;
         per_unit.is_finite().then(|| GapNode {
-            rows: ranks.iter().fold(GapCounts::nobody(), |counts, &rank| counts.plus(GapCounts::of_row(rank))),
-            widths: Bytes::integers(&self.0.map(width)),
+            rows: ranks.iter().fold(GapCounts::empty(), |counts, &rank| counts.plus(GapCounts::of_row(rank))),
+            widths: U8x16::factors(&self.0.map(width)),
             slack: (LANES / 2 * ranks.len()) as i32,
         })
     }
 }
 
-/// Some rows of a set.
+/// A node with some rows of a set.
 #[derive(Clone, Copy)]
 pub struct GapNode {
     rows: GapCounts,
-    widths: Shorts,
+    widths: I16x16,
     slack: i32,
 }
 
 impl GapNode {
-    /// What is left of the absolute error if 1, 2, … up to N rows of this order go left. Only as many as the node has rows mean anything.
+    /// The children's absolute errors with 1, 2, … up to N rows of this order on the left. Only
+    /// entries below the node's number of rows have a meaning.
     #[inline(always)]
     #[must_use]
     pub fn losses<const N: usize>(&self, order: &[u8; MAX_ROWS]) -> [i32; N] {
-        let (mut left, mut right) = (GapCounts::nobody(), self.rows);
+        let (mut left, mut right) = (GapCounts::empty(), self.rows);
         let mut losses = [0; N];
         for (losses, ranks) in losses.as_chunks_mut::<4>().0.iter_mut().zip(order.as_chunks::<4>().0) {
             let counts = ranks.map(|rank| {
                 let row = GapCounts::of_row(rank);
                 (left, right) = (left.plus(row), right.minus(row));
-                left.below.least(left.above).plus(right.below.least(right.above))
+                left.below.lane_min(left.above).plus(right.below.lane_min(right.above))
             });
-            *losses = Bytes::dots(counts, self.widths);
+            *losses = U8x16::dots(counts, self.widths);
         }
         losses
     }
 
-    /// Losses that differ by more differ in this direction: each of 15 widths is rounded by half a unit and counts n / 2 times at most,
-    /// in either of two losses.
+    /// Two exact losses are ordered as the rounded ones if these differ by more than this: each of
+    /// 15 widths is rounded by at most half a unit and counts at most n / 2 times, in either loss.
     #[must_use]
     pub fn slack(&self) -> i32 {
         self.slack
@@ -140,7 +145,7 @@ mod tests {
     use crate::naive::draw::Dice;
     use proptest::prelude::*;
 
-    /// The absolute error of some of the targets.
+    /// The absolute error of the targets with these ranks.
     fn absolute_error(sorted: &[f64], ranks: impl Iterator<Item = u8>) -> f64 {
         let mut targets: Vec<f64> = ranks.map(|rank| sorted[rank as usize]).collect();
         targets.sort_by(f64::total_cmp);
@@ -153,7 +158,7 @@ mod tests {
             prop_assert!(range < 1e-300, "{range}");
             return Ok(());
         };
-        // Whatever stands behind the node's rows.
+        // Arbitrary rows behind the node's own.
         let mut order = [0; MAX_ROWS].map(|_: u8| dice.below(MAX_ROWS) as u8);
         dice.shuffle(ranks.len()).into_iter().zip(&mut order).for_each(|(place, row)| *row = ranks[place]);
         let losses = node.losses::<N>(&order);

@@ -1,18 +1,22 @@
-//! What every cut gains, by two heaps: the textbook's way, as the oracle and the yardstick of the rank bitmap.
+//! The gains of all cuts by two heaps, as textbooks do it: the kernel that the others are compared
+//! with, in tests and benchmarks (`MedianMethod::TwoHeaps`).
 //!
-//! One pass in the feature's order for the losses of the left sides, one back for those of the right. A heap holds the ranks up to the quantile, the
-//! other those above it. Cost: O(n log n) without weights; one heavy row can send all the others across, so with weights O(n²
-//! log n) in the worst case.
+//! One pass in the feature's order computes the losses of the left sides, one in the reverse order
+//! those of the right sides. `low` holds the ranks up to the quantile, `high` the ranks above it.
+//!
+//! Cost: O(n log n) without weights. With weights one heavy row can move all others to the other
+//! heap, so O(n² log n) in the worst case.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::median::Level;
 
-/// Calls `visit(k, gain)` for k from 1 to n − 1: what is gained if the first k rows go left, in pinball loss times the level's
-/// denominator, which for the median is the absolute error.
+/// Calls `visit(k, gain)` for k from 1 to n − 1: the gain with the first k rows on the left, as
+/// pinball loss times the level's denominator. For the median that is the absolute error.
 ///
-/// Targets, weights and ranks are as in [`weighted_sweep`](super::weighted_sweep); `weight` is asked by rank.
+/// Targets, weights and ranks are as in [`weighted_sweep`](super::weighted_sweep); `weight` takes a
+/// rank.
 pub fn sweep(
     level: Level,
     sorted: &[i64],
@@ -40,7 +44,7 @@ struct Heaps<'a, W> {
     level: Level,
     sorted: &'a [i64],
     weight: &'a W,
-    /// Ranks up to the quantile, which is on top.
+    /// Ranks up to the quantile; the quantile is on top.
     low: BinaryHeap<u32>,
     high: BinaryHeap<Reverse<u32>>,
     /// Σw and Σw·y over `low`, and over both.
@@ -63,7 +67,7 @@ impl<'a, W: Fn(usize) -> i64> Heaps<'a, W> {
         } else {
             self.push_low(rank as u32);
         }
-        let (below, whole) = (i128::from(self.level.below()), i128::from(self.level.whole()));
+        let (below, whole) = (i128::from(self.level.numerator()), i128::from(self.level.denominator()));
         while whole * self.low_sums.0 < below * self.sums.0
             && let Some(Reverse(top)) = self.high.pop()
         {

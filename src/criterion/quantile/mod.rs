@@ -1,12 +1,14 @@
 //! Absolute error and quantiles: the loss of a node around its median, or around another quantile.
 //!
-//! What counts of a row is its rank among the node's targets. Rows therefore carry their global rank,
-//! the rank in the whole fit, and targets are stored by global rank. Each node numbers its own rows anew
-//! from the fit's order of the targets, which is kept up like one more column. The kernels work in
-//! integers on the node's grid: gains don't depend on the order of the rows, and an offset of the targets
-//! is gone before anything is summed up. `README.md` in this folder explains the kernels.
+//! What counts of a row is its rank among the node's targets. Rows therefore carry their global
+//! rank, the rank in the whole fit, and targets are stored by global rank. Each node numbers its
+//! own rows anew from the fit's order of the targets, which is partitioned like one more column.
+//! The kernels work in integers on the node's grid: gains don't depend on the order of the rows,
+//! and an offset of the targets is removed before anything is summed up. `README.md` in this folder
+//! explains the kernels.
 //!
-//! Cost: O(rows) per feature without weights; a logarithm more in the worst case of weights and orders.
+//! Cost: O(rows) per feature without weights; O(rows · log rows) in the worst case of weights and
+//! orders.
 
 mod bounds;
 pub mod few_rows;
@@ -43,8 +45,8 @@ use crate::median::{Center, Level};
 use crate::params::MedianMethod;
 use crate::split::Contest;
 
-/// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain bounds
-/// first.
+/// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain
+/// bounds first.
 const SMALL: usize = 64;
 /// The same with weights, whose sweeps take longer: floats decide nearly all of those nodes.
 const SMALL_WEIGHTED: usize = FEW_ROWS;
@@ -57,7 +59,7 @@ pub(crate) enum QuantileReport {
     PinballLoss,
 }
 
-/// A value with or without a weight, and what goes with it.
+/// A target with or without a weight, and the types that depend on it.
 pub(crate) trait RankedSample: Sample<f64> {
     /// Tags of weighted rows are wider.
     type TagCell: TagCell<Tag = u32>;
@@ -97,7 +99,7 @@ impl<T: RankedSample> Quantile<T> {
         global_ranks.iter().map(|&global_rank| self.targets[global_rank as usize])
     }
 
-    /// How often the pinball loss is in the loss.
+    /// The reported loss per unit of pinball loss.
     fn factor(&self) -> f64 {
         match self.report {
             QuantileReport::AbsoluteError => 2.0,
@@ -123,19 +125,19 @@ pub(crate) struct QuantileNode {
 #[derive(Default)]
 pub(crate) struct RankTable {
     sorted: Vec<i64>,
-    /// With weights only.
+    /// Empty without weights.
     weights: Vec<i64>,
     weighted: WeightedTargets,
-    /// Of nodes that are not small.
+    /// Only of nodes that are screened.
     screen: SlopeScreen,
     is_screened: bool,
-    /// Of small nodes with weights.
+    /// Only of small nodes with weights.
     few_rows: FewRows,
-    /// Pinball loss, in units of the grids, that a unit of the kernel's gain stands for.
+    /// Pinball loss per unit of the kernel's gains, in units of the grids.
     unit: f64,
 }
 
-/// Weights of a node's rows, on its grid; one each if there are none.
+/// Weights of a node's rows, on its grid; all are one if there are none.
 struct GridWeights<'a, T>(&'a [i64], PhantomData<T>);
 
 impl<T> Clone for GridWeights<'_, T> {
@@ -187,7 +189,7 @@ impl<T: RankedSample> Criterion for Quantile<T> {
             let rows = self.targets(global_ranks).map(|target| (target.y(), target.weight()));
             let (heaviest, weight) =
                 rows.clone().fold((0.0, 0.0), |(most, sum): (f64, f64), (_, w)| (most.max(w), sum + w));
-            // Coarser where the level's denominator needs the bits.
+            // The grid is coarser where the level's denominator takes more bits.
             let room = 2f64.powi(62 - weighted_sweep::weight_bits(self.level) as i32);
             let weights = Grid::new(heaviest, weight * room);
             let units = rows.clone().map(|(_, weight)| weights.put(weight)).sum();
@@ -222,12 +224,12 @@ impl<T: RankedSample> Criterion for Quantile<T> {
             weighted.describe(self.level, sorted, weights);
             *unit = weighted.unit();
         } else if self.level == Level::HALF {
-            // The kernel's gain is of the absolute error.
+            // The kernel's gains are absolute errors.
             *unit = 0.5;
         } else {
             *unit = pinball_sweep::unit(self.level);
         }
-        // The heaps sweep every feature: they are what the other kernels are compared with.
+        // The heaps sweep every feature: the other kernels are compared with them.
         let small = if T::WEIGHTED { SMALL_WEIGHTED } else { SMALL };
         let is_fast = self.method != MedianMethod::TwoHeaps;
         *is_screened = is_fast && node.rows > small;
@@ -283,8 +285,9 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         self.sweep_ranks(node, table, ranks, cuts, contest, scratch);
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the targets
-    /// themselves does not count: an offset, which rounds them more, must not change the tree.
+    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the
+    /// targets themselves does not count: an offset, which rounds them more, must not change the
+    /// tree.
     fn noise(&self, node: &QuantileNode) -> f64 {
         let per_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
         node.rows as f64 * per_row

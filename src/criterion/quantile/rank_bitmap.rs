@@ -1,43 +1,50 @@
-//! HOT: which ranks are left, which are right, and who is next to whom on either side.
+//! HOT: which ranks are on the left, and the next or previous rank of either side.
 //!
-//! One bit a rank: ones are the left child's rows, zeros the right child's. Moving a row to the left sets its bit. The next
-//! or previous rank on a side is a bit scan of the same word, or of another word if there is none, found through summaries
-//! (a bit for each word that has ranks of that side, a bit for each 64 of those, and so on), so that no order
-//! of the rows makes a step long.
+//! ```text
+//! word      one bit per rank: 1 is left, 0 is right
+//! summary   per side, one bit per word that has ranks of that side,
+//!           one bit per 64 of those bits, and so on up to a single word
+//! ```
+//!
+//! Moving a row to the left sets its bit. The neighbour of a rank on a side is found by a bit scan
+//! of the same word; if that has none, through the summaries. So a look-up costs at most a few
+//! scans, whatever the order of the rows: O(log n) with the base 64. Memory: one bit per rank, and
+//! a thirty-second of that for the summaries. `rank_bitmap.rs::neighbours_are_the_nearest` compares
+//! it with a search of all ranks.
 
 use std::hint::select_unpredictable;
 use std::num::NonZeroU64;
 
-/// Sides of a cut, as constants for kernels that are compiled for each.
+/// Sides of a cut, as constants: kernels are compiled for each.
 pub(super) const LEFT: bool = false;
 pub(super) const RIGHT: bool = true;
 
-/// This side's bits of a word. What follows the last rank counts as right; no walk gets there.
+/// This side's bits of a word. Bits behind the last rank count as right; no pointer moves there.
 #[inline(always)]
 pub(super) fn of_side<const SIDE: bool>(word: u64) -> u64 {
     if SIDE == RIGHT { !word } else { word }
 }
 
-/// The bits below a place of a word.
+/// The bits of a word below that of a rank.
 #[inline(always)]
 pub(super) fn bits_below(rank: usize) -> u64 {
     (1 << (rank & 63)) - 1
 }
 
-/// The bits above a place of a word.
+/// The bits of a word above that of a rank.
 #[inline(always)]
 pub(super) fn bits_above(rank: usize) -> u64 {
     !(bits_below(rank) | 1 << (rank & 63))
 }
 
-/// Place of the highest bit.
+/// Position of the highest bit; 0 for an empty word.
 #[inline(always)]
 pub(super) fn highest(word: u64) -> usize {
-    // With one bit set for sure, the scan needs no answer for zero.
+    // With at least one bit set, the scan needs no case for zero.
     (word | 1).ilog2() as usize
 }
 
-/// Place of the lowest bit.
+/// Position of the lowest bit; 63 for an empty word.
 #[inline(always)]
 pub(super) fn lowest(word: u64) -> usize {
     (word | 1 << 63).trailing_zeros() as usize
@@ -48,7 +55,8 @@ pub(super) trait Ranks {
     /// Moves a rank from the right to the left.
     fn move_left(&mut self, rank: usize);
 
-    /// The next rank of this side if `up`, the previous one if `down`, or the rank itself. There must be one.
+    /// The next rank of this side if `up`, the previous one if `down`, which must exist; otherwise
+    /// the rank itself.
     fn neighbour<const SIDE: bool>(&self, rank: usize, up: bool, down: bool) -> usize;
 }
 
@@ -57,7 +65,8 @@ pub(super) trait Ranks {
 fn neighbour_bit(word: u64, rank: usize, up: bool, down: bool) -> u64 {
     let (own, below) = (1 << (rank & 63), word & bits_below(rank));
     let above = word & bits_above(rank);
-    // Which of the three is a toss-up, so no branch. The lowest bit above stands alone: it is its own highest bit.
+    // No branches: none of the three cases can be predicted. Only the lowest bit above is kept, so
+    // the caller's scan for the highest bit finds it.
     let own_or_below = select_unpredictable(down, below, own);
     select_unpredictable(up, above & above.wrapping_neg(), own_or_below)
 }
@@ -82,12 +91,12 @@ impl Ranks for OneWord {
 #[derive(Debug, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
-    /// Words with ranks on the left, and on the right.
+    /// By side: the words with ranks of that side.
     summaries: [WordSummary; 2],
 }
 
 impl Bitmap {
-    /// All of `n` ranks on the right.
+    /// Puts all of `n` ranks on the right.
     pub(super) fn reset(&mut self, n: usize) -> Words<'_> {
         let n_words = n.div_ceil(64);
         self.words.clear();
@@ -111,7 +120,8 @@ impl Words<'_> {
     }
 }
 
-// The rare cases take parts of a `Words`, not the whole: a kernel that handed out its address could not keep it in registers.
+// The rare cases take the fields of a `Words`: passing its address to a function would keep it out
+// of registers.
 
 #[cold]
 #[inline(never)]
@@ -157,14 +167,16 @@ impl Ranks for Words<'_> {
     }
 }
 
-/// A set of word numbers: a bit for each, a bit for each word of those that is not empty, and so on up to a single word.
+/// A set of word numbers: a bit per number, a bit per word of those that is not empty, and so on up
+/// to a single word.
 #[derive(Debug, Default)]
 struct WordSummary {
     levels: Vec<Vec<u64>>,
 }
 
 impl WordSummary {
-    /// None (`fill` = 0) or all (`fill` = !0) of the numbers below `n`; what follows `n` is never asked for.
+    /// None (`fill` = 0) or all (`fill` = !0) of the numbers below `n`. Bits from `n` on are never
+    /// read.
     fn reset(&mut self, n: usize, fill: u64) {
         let (mut len, mut level) = (n, 0);
         while level == 0 || len > 1 {
@@ -201,17 +213,18 @@ impl WordSummary {
         }
     }
 
-    /// The next number; there must be one.
+    /// The next number, which must exist.
     fn next(&self, index: usize) -> usize {
         self.find(index, |word, index| word & bits_above(index), lowest)
     }
 
-    /// The previous number; there must be one.
+    /// The previous number, which must exist.
     fn previous(&self, index: usize) -> usize {
         self.find(index, |word, index| word & bits_below(index), highest)
     }
 
-    /// Climbs until a word has a bit on the way, then takes the nearest bit on every level down.
+    /// Climbs until a word has a bit in this direction, then takes the nearest bit of each level on
+    /// the way down.
     #[inline(always)]
     fn find(&self, mut index: usize, ahead: impl Fn(u64, usize) -> u64, nearest: impl Fn(u64) -> usize) -> usize {
         let mut height = 0;
@@ -272,7 +285,7 @@ mod tests {
         fn neighbours_are_the_nearest(n in prop_oneof![1..300usize, Just(64), Just(4096), 4000..9000usize],
                                       in_clusters in any::<bool>(), seed in any::<u64>()) {
             let mut bitmap = Bitmap::default();
-            // What an earlier sweep left behind must not matter.
+            // The state of an earlier sweep must not matter.
             for rank in 0..100 {
                 bitmap.reset(100).move_left(rank);
             }

@@ -1,14 +1,24 @@
-//! HOT: how rows that come to the left become slopes of the loss, in the smallest numbers that hold them.
+//! HOT: the slopes of the left side, from the class tags of its rows, in the narrowest numbers that
+//! hold them.
+//!
+//! | sums | per row | used for |
+//! |---|---|---|
+//! | [`SummedSlopes`] | adds 16 slopes | no weights, slopes and widths that fit in 16 bits |
+//! | [`ClassCounts`] | adds to 16 integer counts | few rows, with or without weights |
+//! | [`BatchedCounts`] | the same, batch by batch | any number of rows |
+//!
+//! Counts are exact. Sums of floats would need so much room for rounding that bounds of
+//! heavy-tailed targets would be useless.
 
 use std::ops::Range;
 
-use super::screen::{BATCH, CLASSES, SIDE};
+use super::screen::{BATCH, CLASSES, CLASSES_PER_SIDE};
 use crate::median::Level;
-use crate::simd::{Doubles, Integers, Lanes, Longs, Masks, Shorts, Singles};
+use crate::simd::{F32x16, F64x16, I16x16, I32x16, IntegerVector, MaskVector, Vector};
 
-/// The low bits of a tag are the row's class, those above its weight.
+/// The low bits of a tag are the row's class, the bits above them its weight.
 pub(super) const CLASS_BITS: u32 = 5;
-/// As many as such numbers can tell apart: no index of such a table needs a check.
+/// Length of tables by class. Every class number is below it, so that no index is checked.
 pub(super) const CLASS_TABLE: usize = 1 << CLASS_BITS;
 
 /// A row's class, from its tag.
@@ -17,56 +27,56 @@ pub(super) fn class(tag: u32) -> usize {
     tag as usize % CLASS_TABLE
 }
 
-/// A table of something for each class of a row.
+/// A table by tagged class: the quantile itself is a class of its own.
 pub(super) fn by_class<T: Default>(of: impl Fn(usize) -> T) -> [T; CLASS_TABLE] {
     std::array::from_fn(|class| if class <= CLASSES { of(class) } else { T::default() })
 }
 
-/// And its weight, in the tags' unit.
+/// A row's weight, from its tag, in the tags' unit.
 #[inline(always)]
 pub(super) fn weight(tag: u32) -> i32 {
     (tag >> CLASS_BITS) as i32
 }
 
-/// Slopes are upward above the quantile and downward below it.
+/// Slopes are measured away from the quantile: upward above it and downward below it.
 pub(super) fn direction(class: usize) -> f64 {
-    if class < SIDE { -1.0 } else { 1.0 }
+    if class < CLASSES_PER_SIDE { -1.0 } else { 1.0 }
 }
 
-/// How rows that come to the left become slopes. What is kept of them goes from hand to hand, so that it can stay in registers.
-pub(super) trait Slopes<L> {
-    /// What is kept of the rows.
-    type Left: Copy;
+/// Sums over the rows on the left, and their slopes. Sums are passed and returned by value, so that
+/// they stay in registers.
+pub(super) trait SlopeSums<V> {
+    type Sums: Copy;
 
-    fn none(&self) -> Self::Left;
+    fn empty(&self) -> Self::Sums;
 
-    /// The rows at these places come.
-    fn add(&self, left: Self::Left, places: Range<usize>) -> Self::Left;
+    /// Adds the rows at these places.
+    fn add(&self, left: Self::Sums, places: Range<usize>) -> Self::Sums;
 
-    fn slopes(&self, left: Self::Left) -> L;
+    fn slopes(&self, left: Self::Sums) -> V;
 }
 
-/// [`Slopes::add`] as a function of its own.
+/// [`SlopeSums::add`], not inlined.
 #[inline(never)]
-pub(super) fn add_apart<L, R: Slopes<L>>(rows: &R, left: R::Left, places: Range<usize>) -> R::Left {
+pub(super) fn add_outlined<V, R: SlopeSums<V>>(rows: &R, left: R::Sums, places: Range<usize>) -> R::Sums {
     rows.add(left, places)
 }
 
-/// Each row adds its own slopes.
-pub(super) struct Summed<F> {
+/// Each row adds its class's slopes.
+pub(super) struct SummedSlopes<F> {
     pub contribution: F,
 }
 
-impl<L: Lanes, F: Fn(usize) -> L> Slopes<L> for Summed<F> {
-    type Left = L;
+impl<V: Vector, F: Fn(usize) -> V> SlopeSums<V> for SummedSlopes<F> {
+    type Sums = V;
 
     #[inline(always)]
-    fn none(&self) -> L {
-        L::default()
+    fn empty(&self) -> V {
+        V::default()
     }
 
     #[inline(always)]
-    fn add(&self, mut left: L, places: Range<usize>) -> L {
+    fn add(&self, mut left: V, places: Range<usize>) -> V {
         for place in places {
             left = left.plus((self.contribution)(place));
         }
@@ -74,65 +84,67 @@ impl<L: Lanes, F: Fn(usize) -> L> Slopes<L> for Summed<F> {
     }
 
     #[inline(always)]
-    fn slopes(&self, left: L) -> L {
+    fn slopes(&self, left: V) -> V {
         left
     }
 }
 
-/// How weights become slopes: with P the weight on the left up to a class and W that of all there, the slope is p·W − q·P.
+/// Converts counts to slopes: with P the left side's weight up to a class and W its total weight,
+/// the upward slope is p·W − q·P at the level p/q.
 #[derive(Clone, Debug)]
 pub(super) struct ClassTally {
-    /// p and q, in units of the tags' weights.
-    below: f64,
-    whole: f64,
-    /// By a row's class: what a row adds, and a mask of it.
-    pub ones: [Shorts; CLASS_TABLE],
-    pub masks: [Longs; CLASS_TABLE],
+    /// p and q times the unit of the tags' weights.
+    p: f64,
+    q: f64,
+    /// By tagged class: ones in the lanes that a row of this class counts in, and all bits set in
+    /// them.
+    pub ones: [I16x16; CLASS_TABLE],
+    pub masks: [I32x16; CLASS_TABLE],
 }
 
 impl Default for ClassTally {
     fn default() -> Self {
         let up_to = |row: usize| std::array::from_fn(|class| i32::from(row <= class));
         Self {
-            below: 0.0,
-            whole: 0.0,
-            ones: by_class(|row| Shorts::new(up_to(row).map(f64::from))),
-            masks: by_class(|row| Longs::new(up_to(row).map(|is_up| -is_up))),
+            p: 0.0,
+            q: 0.0,
+            ones: by_class(|row| I16x16::new(up_to(row).map(f64::from))),
+            masks: by_class(|row| I32x16::new(up_to(row).map(|is_up| -is_up))),
         }
     }
 }
 
 impl ClassTally {
     pub fn describe(&mut self, level: Level, unit: f64) {
-        self.below = level.below() as f64 * unit;
-        self.whole = level.whole() as f64 * unit;
+        self.p = level.numerator() as f64 * unit;
+        self.q = level.denominator() as f64 * unit;
     }
 
-    /// The slopes, where there is so much up to each class, and in all.
+    /// The slopes for this weight up to each class, and in all.
     #[inline(always)]
-    fn slopes<L: Lanes>(&self, up_to: L, all: i64) -> L {
-        let whole = L::splat(self.whole).times(up_to);
-        L::splat(self.below * all as f64).minus(whole).times(L::new(std::array::from_fn(direction)))
+    fn slopes<V: Vector>(&self, up_to: V, all: i64) -> V {
+        let passed = V::splat(self.q).times(up_to);
+        V::splat(self.p * all as f64).minus(passed).times(V::new(std::array::from_fn(direction)))
     }
 }
 
-/// Few rows: integers hold what there is on the left, up to each class and in all.
-pub(super) struct FewCounted<'a, F> {
+/// For few rows: integers hold the left side's weight up to each class, and in all.
+pub(super) struct ClassCounts<'a, F> {
     pub tally: &'a ClassTally,
-    /// What a row adds to these.
+    /// What the row at a place adds to both.
     pub contribution: F,
 }
 
-impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Singles> for FewCounted<'_, F> {
-    type Left = (V, i64);
+impl<I: IntegerVector, F: Fn(usize) -> (I, i64)> SlopeSums<F32x16> for ClassCounts<'_, F> {
+    type Sums = (I, i64);
 
     #[inline(always)]
-    fn none(&self) -> (V, i64) {
-        (V::default(), 0)
+    fn empty(&self) -> (I, i64) {
+        (I::default(), 0)
     }
 
     #[inline(always)]
-    fn add(&self, (mut up_to, mut all): (V, i64), places: Range<usize>) -> (V, i64) {
+    fn add(&self, (mut up_to, mut all): (I, i64), places: Range<usize>) -> (I, i64) {
         for place in places {
             let (more, weight) = (self.contribution)(place);
             up_to = up_to.plus(more);
@@ -142,28 +154,28 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Singles> for FewCounted<'_, F
     }
 
     #[inline(always)]
-    fn slopes(&self, (up_to, all): (V, i64)) -> Singles {
-        self.tally.slopes(up_to.singles(), all)
+    fn slopes(&self, (up_to, all): (I, i64)) -> F32x16 {
+        self.tally.slopes(up_to.to_f32(), all)
     }
 }
 
-/// Any number of rows.
-pub(super) struct ManyCounted<'a, F>(pub FewCounted<'a, F>);
+/// For any number of rows: the integers of each batch are added to floats, which hold them exactly.
+pub(super) struct BatchedCounts<'a, F>(pub ClassCounts<'a, F>);
 
-impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for ManyCounted<'_, F> {
-    type Left = ([f64; CLASSES], i64);
+impl<I: IntegerVector, F: Fn(usize) -> (I, i64)> SlopeSums<F64x16> for BatchedCounts<'_, F> {
+    type Sums = ([f64; CLASSES], i64);
 
     #[inline(always)]
-    fn none(&self) -> Self::Left {
+    fn empty(&self) -> Self::Sums {
         ([0.0; CLASSES], 0)
     }
 
     #[inline(always)]
-    fn add(&self, (mut up_to, mut all): Self::Left, mut places: Range<usize>) -> Self::Left {
+    fn add(&self, (mut up_to, mut all): Self::Sums, mut places: Range<usize>) -> Self::Sums {
         while !places.is_empty() {
             let end = places.end.min(places.start + BATCH);
-            let few = self.0.add(self.0.none(), places.start..end);
-            up_to.iter_mut().zip(few.0.numbers()).for_each(|(sum, more)| *sum += more);
+            let few = self.0.add(self.0.empty(), places.start..end);
+            up_to.iter_mut().zip(few.0.to_f64_array()).for_each(|(sum, more)| *sum += more);
             all += few.1;
             places.start = end;
         }
@@ -171,7 +183,7 @@ impl<V: Integers, F: Fn(usize) -> (V, i64)> Slopes<Doubles> for ManyCounted<'_, 
     }
 
     #[inline(always)]
-    fn slopes(&self, (up_to, all): Self::Left) -> Doubles {
-        self.0.tally.slopes(Doubles::new(up_to), all)
+    fn slopes(&self, (up_to, all): Self::Sums) -> F64x16 {
+        self.0.tally.slopes(F64x16::new(up_to), all)
     }
 }

@@ -1,4 +1,7 @@
-//! HOT: one feature of a node: which cuts are worth a gain, their gains, and the offers.
+//! HOT: one feature of a node: which cuts are swept, by which kernel, and which are offered.
+//!
+//! Gains of all cuts are written first. Those below the bar, which the highest one has raised by
+//! then, are not offered. Cost: that of the kernel, and a pass over the gains.
 
 use super::rank_bitmap::Bitmap;
 use super::screened_order::{CutRange, ScreenedOrder};
@@ -9,26 +12,26 @@ use crate::median::Level;
 use crate::params::MedianMethod;
 use crate::split::Contest;
 
-/// With at least this many rows per cut, the rows between cuts are passed over.
+/// With at least this many rows per cut, pointers settle at cuts only.
 const FAR_APART: usize = 32;
 
 /// Buffers of a sweep, reused from feature to feature.
 #[derive(Default)]
 pub(crate) struct QuantileScratch {
     pub(super) kernels: KernelBuffers,
-    /// In a feature's order.
+    /// The ranks of the node's rows in a feature's order.
     pub(super) ranks: Vec<u32>,
-    /// By number of rows on the left.
+    /// By number of rows on the left. Only entries of cuts that were swept for this feature count.
     pub(super) gains: Vec<i64>,
     /// The same in single precision, feature after feature, for small nodes with weights.
     pub(super) floats: Vec<f32>,
-    /// Of each feature.
+    /// The highest gain of each feature.
     pub(super) highest: Vec<i64>,
-    /// Of a feature: the cuts that are swept.
+    /// The cuts of a feature that are swept.
     ranges: Vec<CutRange>,
 }
 
-/// What the kernels work in.
+/// Buffers of the kernels.
 #[derive(Default)]
 pub(super) struct KernelBuffers {
     bitmap: Bitmap,
@@ -46,7 +49,7 @@ impl<T: RankedSample> Quantile<T> {
         contest: &mut O,
         scratch: &mut QuantileScratch,
     ) {
-        // All at once: in large nodes each is a cache miss, and many of them can be under way.
+        // All together: in large nodes each rank is a cache miss, and the processor overlaps them.
         scratch.ranks.resize(node.rows, 0);
         ranks.fill(0, &mut scratch.ranks);
         let mut ranges = std::mem::take(&mut scratch.ranges);
@@ -54,7 +57,7 @@ impl<T: RankedSample> Quantile<T> {
             ranges.clear();
             self.screen(table, ranks, cuts, contest, scratch, &mut ranges);
         } else {
-            Self::order(table, ranks, cuts).all(node.rows, FAR_APART, &mut ranges);
+            Self::order(table, ranks, cuts).write_ranges(node.rows, FAR_APART, &mut ranges);
         }
         let highest = self.write_gains(table, &ranges, scratch);
         if highest >= table.units(contest.bar()) {
@@ -64,8 +67,8 @@ impl<T: RankedSample> Quantile<T> {
         scratch.ranges = ranges;
     }
 
-    /// Finds the ranges of cuts that could win: bounds cost little beside gains. The range with the
-    /// largest bound is swept first and raises the bar.
+    /// Finds the ranges of cuts that could win: bounds cost little compared with gains. The range
+    /// with the largest bound is swept first and raises the bar.
     fn screen<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool>(
         &self,
         table: &RankTable,
@@ -78,7 +81,7 @@ impl<T: RankedSample> Quantile<T> {
         let order = Self::order(table, ranks, cuts);
         table.screen.ranges_that_could_gain(contest.bar() - table.unit, &order, ranges);
         let Some(&favourite) = ranges.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
-        // Passing the rows before it costs time, too.
+        // Moving the rows before the range costs time, too.
         if cuts.min_weight > 0.0 || 4 * CutRange::cuts(ranges) < favourite.last {
             return;
         }
@@ -90,7 +93,8 @@ impl<T: RankedSample> Quantile<T> {
         }
     }
 
-    /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the highest.
+    /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the
+    /// highest.
     pub(super) fn write_gains(&self, table: &RankTable, ranges: &[CutRange], scratch: &mut QuantileScratch) -> i64 {
         let QuantileScratch { kernels, ranks, gains, .. } = scratch;
         gains.resize(gains.len().max(table.sorted.len()), 0);
@@ -101,8 +105,8 @@ impl<T: RankedSample> Quantile<T> {
         ranges.iter().map(highest).fold(i64::MIN, i64::max)
     }
 
-    /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for others.
-    /// Gains are in the table's units.
+    /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for
+    /// others. Gains are in the table's units.
     #[inline(always)]
     pub(super) fn each_gain(
         &self,
@@ -117,9 +121,9 @@ impl<T: RankedSample> Quantile<T> {
         match self.method {
             MedianMethod::TwoHeaps => {
                 let weight = |rank: usize| GridWeights::<T>::new(weights).units(rank);
-                // The heaps' gains are in units of 1 / denominator of the level; the other kernels' gains are
-                // a power of two of them.
-                let shift = ((self.level.whole() as f64 * unit).round() as u128).ilog2();
+                // The heaps' gains are in units of 1/denominator of the level. The units of the
+                // other kernels are a power of two times that.
+                let shift = ((self.level.denominator() as f64 * unit).round() as u128).ilog2();
                 heap_sweep::sweep(self.level, sorted, weight, rank, |n_left, gain| {
                     if n_left <= last {
                         visit(n_left, (gain >> shift) as i64);
@@ -128,8 +132,8 @@ impl<T: RankedSample> Quantile<T> {
             }
             MedianMethod::RankBitmap if T::WEIGHTED => weighted.sweep(rank, ranges, &mut kernels.weighted, visit),
             MedianMethod::RankBitmap if CutRange::cuts(ranges) * FAR_APART < last => {
-                let bits = if self.level == Level::HALF { 0 } else { self.level.bits() };
-                pinball_sweep::sweep_some(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
+                let bits = if self.level == Level::HALF { 0 } else { self.level.denominator_bits() };
+                pinball_sweep::sweep_ranges(self.level, bits, sorted, rank, ranges, &mut kernels.bitmap, visit);
             }
             MedianMethod::RankBitmap if self.level == Level::HALF => {
                 median_sweep::sweep(sorted, rank, last, &mut kernels.bitmap, visit);
@@ -170,7 +174,7 @@ impl<T: RankedSample> Quantile<T> {
         }
     }
 
-    /// An order of the node's rows as its screen sees it.
+    /// The order of a feature, for the node's screen.
     #[inline(always)]
     pub(super) fn order<'a, F: Fn(usize, usize) -> bool, P: ContributionsOf<Self>>(
         table: &'a RankTable,
@@ -187,13 +191,13 @@ impl<T: RankedSample> Quantile<T> {
 }
 
 impl RankTable {
-    /// The kernel's gain that reaches this bar.
+    /// The least gain, in the kernel's units, that reaches this bar.
     fn units(&self, bar: f64) -> i64 {
         (bar / self.unit).floor() as i64
     }
 }
 
-/// Raises the bar to the highest gain, if its cut is allowed: all other cuts are then measured by it.
+/// Raises the bar to the highest gain if its cut is allowed, so that fewer cuts are offered.
 fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
     table: &RankTable,
     ranges: &[CutRange],

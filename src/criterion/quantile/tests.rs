@@ -1,4 +1,4 @@
-//! The kernels against the definitions, on orders, ties, weights and levels of all kinds.
+//! Compares the kernels with the definitions, for many kinds of orders, ties, weights and levels.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -13,7 +13,7 @@ use crate::median::Level;
 use crate::median::tests::loss;
 use crate::naive::draw::Dice;
 
-/// Orders in which the ranks come.
+/// The order of the ranks in a feature.
 #[derive(Clone, Copy, Debug)]
 enum Order {
     Random,
@@ -80,7 +80,7 @@ impl Weighing {
     }
 
     fn weights(self, dice: &mut Dice, n: usize, level: Level) -> Vec<i64> {
-        // What the sum may have, less what as many rows add.
+        // Bits of the sum, less those that adding up n rows takes.
         let bits = weighted_sweep::weight_bits(level) - (n.ilog2() + 1);
         let weight = |rank: usize| match self {
             Self::Small => 1 + dice.below(4) as i64,
@@ -100,7 +100,7 @@ struct Recipe {
     order: Order,
     weighing: Weighing,
     level: f64,
-    /// Targets are multiples of this below 2^51: the larger, the more of them are equal.
+    /// Targets are multiples of this below 2^51: the larger it is, the more of them are equal.
     step: i64,
     offset: i64,
     seed: u64,
@@ -158,7 +158,8 @@ impl Case {
         cuts.iter().map(|&k| node - loss(level, &rows[..k]) - loss(level, &rows[k..])).collect()
     }
 
-    /// Cuts to look at: all of a small node, the first, the last and some others of a large one.
+    /// The cuts that are compared: all of a small node; the first, the last and some others of a
+    /// large one.
     fn cuts(&self) -> Vec<usize> {
         let n = self.sorted.len();
         (1..n).filter(|k| n <= 300 || *k < 3 || *k + 3 > n || k % 311 == 0).collect()
@@ -185,7 +186,7 @@ impl Case {
         let n = self.sorted.len();
         self.check(&cuts, &gains, &self.naive_gains(Level::HALF, &vec![1; n], &cuts), 0)?;
         if (2..=64).contains(&n) {
-            // Side by side with the same order from behind, in which n − k rows are left where k were.
+            // Together with the reversed order, where n − k rows are on the left instead of k.
             let mut both = Vec::new();
             let ranks =
                 [false, true].map(|turned| move |place: usize| self.ranks[if turned { n - 1 - place } else { place }]);
@@ -208,10 +209,10 @@ impl Case {
             |k, gain| gains.push((k, gain)),
         );
         let ones = vec![1; self.sorted.len()];
-        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.bits())
+        self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), self.level.denominator_bits())
     }
 
-    /// Gains of all cuts, which are the same where rows in between are passed over.
+    /// The gains of all cuts. A sweep of some ranges must return the same gains.
     fn check_parts(
         n: usize,
         mut sweep: impl FnMut(&[CutRange], &mut Vec<(usize, i64)>),
@@ -226,13 +227,13 @@ impl Case {
         Ok(gains)
     }
 
-    /// Where rows in between are passed over.
+    /// The sweep of ranges.
     fn check_some(&self, bitmap: &mut Bitmap) -> TestCaseResult {
-        let (cuts, bits) = (self.cuts(), self.level.bits());
+        let (cuts, bits) = (self.cuts(), self.level.denominator_bits());
         let rank = |place: usize| self.ranks[place];
         let gains = Self::check_parts(self.sorted.len(), |ranges, gains| {
             let visit = |k, gain| gains.push((k, gain));
-            pinball_sweep::sweep_some(self.level, bits, &self.sorted, rank, ranges, bitmap, visit);
+            pinball_sweep::sweep_ranges(self.level, bits, &self.sorted, rank, ranges, bitmap, visit);
         })?;
         let ones = vec![1; self.sorted.len()];
         self.check(&cuts, &gains, &self.naive_gains(self.level, &ones, &cuts), bits)
@@ -246,7 +247,7 @@ impl Case {
         let gains = Self::check_parts(n, |ranges, gains| {
             rows.sweep(rank, ranges, scratch, |k, gain| gains.push((k, gain)));
         })?;
-        let shift = (rows.unit() * self.level.whole() as f64).log2() as u32;
+        let shift = (rows.unit() * self.level.denominator() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
         self.check(&cuts, &gains, &self.naive_gains(self.level, &self.weights, &cuts), shift)
@@ -255,14 +256,14 @@ impl Case {
 
 fn weighted_rows(level: Level, sorted: &[i64], weights: &[i64]) -> WeightedTargets {
     let mut rows = WeightedTargets::default();
-    // What an earlier node left behind must not matter.
+    // The state of an earlier node must not matter.
     rows.describe(Level::HALF, &(0..300).collect::<Vec<_>>(), &[1; 300]);
     rows.describe(level, sorted, weights);
     rows
 }
 
 impl Case {
-    /// No cut gains more than the screen says, and all that gain enough are in the ranges that it names.
+    /// No cut gains more than the bound, and the ranges contain every cut that gains enough.
     fn check_screen(
         &self,
         screen: &mut SlopeScreen,
@@ -295,11 +296,11 @@ impl Case {
             Ok(())
         };
         let mut ranges = Vec::new();
-        for long in [1, 1_000] {
-            order.all(n, long, &mut ranges);
+        for min_run in [1, 1_000] {
+            order.write_ranges(n, min_run, &mut ranges);
             has_all(&ranges, &mut cuts.iter().copied())?;
         }
-        let whole = self.level.whole() as f64;
+        let whole = self.level.denominator() as f64;
         let ranked: Vec<i64> = (0..n).map(|rank| weights.of(rank) as i64).collect();
         let gains: Vec<f64> =
             self.naive_gains(self.level, &ranked, &cuts).iter().map(|&gain| gain as f64 / whole).collect();
@@ -350,7 +351,7 @@ proptest! {
         recipe in Recipe::any(prop_oneof![8 => sizes(), 1 => 500..600usize, 1 => 4_000..4_200usize]),
     ) {
         let (case, mut screen, mut dice) = (recipe.case(), SlopeScreen::default(), Dice::new(recipe.seed ^ 2));
-        // No value twice, some, or hardly any that is not.
+        // All values differ; pairs of equal values; runs of nine.
         for values in [recipe.n, recipe.n.div_ceil(2), recipe.n.div_ceil(9)] {
             let values: Vec<usize> = (0..recipe.n).map(|place| place * values / recipe.n).collect();
             case.check_screen(&mut screen, (), &values, &mut dice)?;
@@ -358,7 +359,7 @@ proptest! {
         }
     }
 
-    /// Nothing is left open but rounding.
+    /// The gains differ from the definition by rounding only.
     #[test]
     fn gains_of_few_rows(recipe in Recipe::any(2..=FEW_ROWS)) {
         let (case, mut few, mut gains) = (recipe.case(), FewRows::default(), Vec::new());
@@ -367,9 +368,9 @@ proptest! {
         let cuts: Vec<usize> = (1..recipe.n).collect();
         prop_assert_eq!(gains.len(), cuts.len());
         for (gain, exact) in gains.into_iter().zip(case.naive_gains(case.level, &case.weights, &cuts)) {
-            let exact = exact as f64 / (case.level.whole() as f64 * few.unit());
+            let exact = exact as f64 / (case.level.denominator() as f64 * few.unit());
             let off = (f64::from(gain) - exact).abs();
-            // Far below what is promised: a wrong gap or sign is not a matter of rounding.
+            // A quarter of the slack: rounding stays far below it, a wrong gap or sign does not.
             prop_assert!(off <= f64::from(few.slack()) / 4.0, "{} for {}, with {}", gain, exact, few.slack());
         }
     }
@@ -384,7 +385,7 @@ proptest! {
         small in Recipe::any(70..200usize),
     ) {
         let (mut bitmap, mut scratch) = (Bitmap::default(), WeightedBitmap::default());
-        // One after the other with the same buffers.
+        // Both cases use the same buffers.
         for case in [recipe.case(), small.case()] {
             case.check_median(&mut bitmap)?;
             case.check_quantile(&mut bitmap)?;
@@ -422,7 +423,7 @@ fn pointers_pass_three_levels_of_groups() {
         let case = recipe.case();
         let cuts = [1, 2, 74_999, 150_000, 225_001, 299_999];
         let rows = weighted_rows(case.level, &case.sorted, &case.weights);
-        let shift = (rows.unit() * case.level.whole() as f64).log2() as u32;
+        let shift = (rows.unit() * case.level.denominator() as f64).log2() as u32;
         let mut gains = Vec::new();
         let rank = |place: usize| case.ranks[place];
         let all = [CutRange::new(1, case.sorted.len() - 1)];
@@ -439,7 +440,7 @@ fn pointers_pass_three_levels_of_groups() {
 
 #[test]
 fn the_weights_grid_leaves_room_for_the_level() {
-    // The largest sums that the contract allows, at the finest level and at the median.
+    // The largest sums that are allowed, at fine levels and at the median.
     for level in [0.5, 0.123_456_789, 1e-9] {
         let level = Level::new(level).unwrap();
         let n = 100;

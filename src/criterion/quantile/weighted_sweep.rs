@@ -1,18 +1,32 @@
-//! HOT: what every cut gains in weighted absolute error or pinball loss: one pass, both quantiles.
+//! HOT: the gains of cuts in weighted absolute error or pinball loss: one pass, both quantiles.
 //!
-//! The formula is that of `quantile.rs` with weights: at the level p/q, with W and S the sums of w and w·y over a side, H and B those over its
-//! rows below the pointer `m`,
+//! The formula is that of `pinball_sweep.rs` with weights: at the level p/q, with W and S the sums
+//! of w and w·y over a side, H and B those over its rows below the pointer `m`,
 //!
 //! ```text
 //! q · loss = p·S − q·B + m·e,    e = q·H − p·W        least where e ≤ 0 ≤ e + q·w(m)
+//!
+//! sweep(order, ranges):
+//!     left ← no rows, right ← all rows; both pointers ← the node's quantile
+//!     for each row, up to the last cut of the last range:
+//!         set its bit; add (w, w·y) to the left side's groups; update e and B of both pointers
+//!         if the cut behind it is in a range:
+//!             settle both pointers
+//!             visit(n_left, (node − left − right) >> shift)          each without its p·S
+//! settle(pointer):
+//!     if e > 0:           go down until e ≤ 0            row by row to the end of the word,
+//!     if e + q·w(m) < 0:  go up until e + q·w(m) ≥ 0     then by the largest groups
 //! ```
 //!
-//! One heavy row can send the pointer across any number of others, again and again. So (Σw, Σw·y) is kept for every 64 ranks, for
-//! every 64 of those, and so on, and the pointer passes whole groups: at most 64 steps a level on its way out and in, whatever the
-//! weights and the order.
+//! One heavy row can move the pointer across any number of others, again and again. Groups bound
+//! the cost: (Σw, Σw·y) is kept for every 64 ranks, for every 64 of those, and so on, so a pointer
+//! takes at most 64 steps per level on its way up and as many on its way down the levels, whatever
+//! the weights and the order. Memory: 32 bytes per 64 ranks and side.
 //!
-//! Weights and targets are integers on grids, their products are exact in 128 bits, and so the gain depends on nothing but which
-//! rows are left.
+//! Weights and targets are integers on grids, and their products are exact in 128 bits, so the gain
+//! depends only on which rows are on the left. `tests.rs::gains_are_those_of_the_definition`
+//! compares the gains with the definition, `tests.rs::pointers_pass_three_levels_of_groups` in a
+//! node with three levels. `README.md` has the rest.
 
 use super::rank_bitmap::{LEFT, RIGHT, bits_above, bits_below, highest, lowest, of_side};
 use super::screened_order::CutRange;
@@ -37,13 +51,19 @@ impl Sums {
     }
 }
 
-/// Sums over every 64 ranks, every 64 of those, and so on, down to 64 sums or fewer. None at all for up to 64 ranks.
+/// Sums over every 64 ranks, every 64 of those, and so on, up to a level of at most 64 sums. No
+/// level for up to 64 ranks.
+///
+/// ```text
+/// height 1   [ ranks 0 to 4095                    ][ ranks 4096 to …
+/// height 0   [ ranks 0 to 63 ][ ranks 64 to 127 ] …
+/// ```
 type Pyramid = Vec<Vec<Sums>>;
 
 /// Buffers of a sweep, reused from one to the next.
 #[derive(Debug, Default)]
 pub struct WeightedBitmap {
-    /// One bit a rank: ones are left.
+    /// One bit per rank: 1 is left.
     words: Vec<u64>,
     /// Sums over the rows on the left.
     left: Pyramid,
@@ -71,22 +91,25 @@ impl WeightedBitmap {
     }
 }
 
-/// A node's rows by their targets, and what all its sweeps need to know of them. Its memory is reused from node to node.
+/// A node's rows in the order of their targets, and what all its sweeps share. Its memory is reused
+/// from node to node.
 #[derive(Clone, Debug)]
 pub struct WeightedTargets {
     level: Level,
     /// In ascending order of their targets.
     ranked: Vec<WeightedTarget>,
-    all: Pyramid,
-    /// Where the node's own quantile is.
+    /// Sums over all rows. Those of the right side are these minus the left side's.
+    node_sums: Pyramid,
+    /// The pointer of all rows, at the node's quantile.
     start: Pointer,
     /// q · loss of the node, without p·S.
-    node: i128,
-    /// Low bits of q · gain that are dropped so that it fits in 62.
+    node_loss: i128,
+    /// Number of low bits of q · gain that are dropped so that it fits in 62.
     shift: u32,
 }
 
-/// A row: side by side, so that a sweep, which comes to them at random, waits once for both.
+/// A row. Target and weight are stored together: a sweep reads rows at random, and waits for one
+/// cache line only.
 #[derive(Clone, Copy, Debug)]
 struct WeightedTarget {
     target: i64,
@@ -103,33 +126,33 @@ impl WeightedTarget {
 impl Default for WeightedTargets {
     fn default() -> Self {
         let start = Pointer { rank: 0, excess: 0, below: 0 };
-        Self { level: Level::HALF, ranked: Vec::new(), all: Pyramid::new(), start, node: 0, shift: 0 }
+        Self { level: Level::HALF, ranked: Vec::new(), node_sums: Pyramid::new(), start, node_loss: 0, shift: 0 }
     }
 }
 
 impl WeightedTargets {
     /// Describes a node with these targets, in ascending order, and their weights.
     ///
-    /// Weights are not negative. On their grids, sum of weights · largest target · denominator of the level stays below 2^125
-    /// ([`weight_bits`]).
+    /// Weights are not negative. On their grids, the sum of weights times the largest target times
+    /// the level's denominator stays below 2^125 ([`weight_bits`]).
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
         self.level = level;
         self.ranked.clear();
         self.ranked.extend(sorted.iter().zip(weights).map(|(&target, &weight)| WeightedTarget { target, weight }));
         let total = self.ranked.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
-        self.start = Pointer { rank: 0, excess: -(i128::from(level.below()) * i128::from(total.weight)), below: 0 };
+        self.start = Pointer { rank: 0, excess: -(i128::from(level.numerator()) * i128::from(total.weight)), below: 0 };
         while self.start.must_pass(level, self.ranked[self.start.rank].sums()) {
             self.start.pass(level, self.ranked[self.start.rank].sums());
             self.start.rank += 1;
         }
-        self.node = self.start.own(&self.ranked) - i128::from(level.whole()) * self.start.below;
-        let loss = i128::from(level.below()) * total.moment + self.node;
+        self.node_loss = self.start.pointer_term(&self.ranked) - i128::from(level.denominator()) * self.start.below;
+        let loss = i128::from(level.numerator()) * total.moment + self.node_loss;
         self.shift = (128 - loss.leading_zeros()).saturating_sub(62);
         self.sum_groups();
     }
 
     fn sum_groups(&mut self) {
-        let Self { ranked, all, .. } = self;
+        let Self { ranked, node_sums: all, .. } = self;
         let (mut height, mut len) = (0, ranked.len());
         while len > 64 {
             if all.len() == height {
@@ -149,16 +172,18 @@ impl WeightedTargets {
         all.truncate(height);
     }
 
-    /// Size of a gain's unit, in units of the weights' grid times the targets' grid.
+    /// Unit of gains, in units of the weights' grid times the targets' grid.
     #[must_use]
     pub fn unit(&self) -> f64 {
-        (1u128 << self.shift) as f64 / self.level.whole() as f64
+        (1u128 << self.shift) as f64 / self.level.denominator() as f64
     }
 
-    /// Calls `visit(k, gain)` for each k of these ranges, which ascend from 1 to below n: what is gained if the first k rows go left, in
-    /// units of [`WeightedTargets::unit`]. Rows in between cost little.
+    /// Calls `visit(k, gain)` for each k of these ranges, which ascend from 1 to below n: the gain
+    /// with the first k rows on the left, in units of [`WeightedTargets::unit`]. Rows between
+    /// ranges cost little.
     ///
-    /// `rank(place)` is where the row at this place of the feature's order stands among the node's targets: each of 0 to n − 1 once.
+    /// `rank(place)` is the rank of the row at this place of the feature's order: each of 0 to n −
+    /// 1 once.
     #[inline(always)]
     pub fn sweep(
         &self,
@@ -167,15 +192,15 @@ impl WeightedTargets {
         bitmap: &mut WeightedBitmap,
         mut visit: impl FnMut(usize, i64),
     ) {
-        bitmap.reset(&self.all, self.ranked.len());
-        let mut walk = Walk { rows: self, bitmap, left: self.start.alone(), right: self.start };
+        bitmap.reset(&self.node_sums, self.ranked.len());
+        let mut sweep = WeightedSweep { rows: self, bitmap, left: self.start.of_no_rows(), right: self.start };
         let mut n_left = 0;
         for &CutRange { first, last, .. } in ranges {
             while n_left < last {
-                walk.move_left(rank(n_left));
+                sweep.move_left(rank(n_left));
                 n_left += 1;
                 if n_left >= first {
-                    visit(n_left, walk.gain());
+                    visit(n_left, sweep.gain());
                 }
             }
         }
@@ -185,74 +210,75 @@ impl WeightedTargets {
 /// Bits that the sum of weights may have at this level, for targets of up to 51 bits.
 #[must_use]
 pub fn weight_bits(level: Level) -> u32 {
-    (125 - 51 - level.bits()).min(62)
+    (125 - 51 - level.denominator_bits()).min(62)
 }
 
-/// A place among the ranks, on a row of its side or not.
+/// A rank at which the loss of a side is least, once it is settled. The row of that rank may be on
+/// the other side.
 #[derive(Clone, Copy, Debug)]
 struct Pointer {
     rank: usize,
-    /// e above.
+    /// e of the module's formula.
     excess: i128,
-    /// B above.
+    /// B of the module's formula.
     below: i128,
 }
 
 impl Pointer {
-    /// The same place with no rows around it.
-    fn alone(self) -> Self {
+    /// The pointer of an empty side, at the same rank.
+    fn of_no_rows(self) -> Self {
         Self { rank: self.rank, excess: 0, below: 0 }
     }
 
-    /// Goes up past these rows.
+    /// Moves up past these rows, or adds them below.
     #[inline(always)]
     fn pass(&mut self, level: Level, rows: Sums) {
-        self.excess += i128::from(level.whole()) * i128::from(rows.weight);
+        self.excess += i128::from(level.denominator()) * i128::from(rows.weight);
         self.below += rows.moment;
     }
 
-    /// Goes down past these rows.
+    /// Moves down past these rows, or removes them from below.
     #[inline(always)]
     fn pass_back(&mut self, level: Level, rows: Sums) {
-        self.excess -= i128::from(level.whole()) * i128::from(rows.weight);
+        self.excess -= i128::from(level.denominator()) * i128::from(rows.weight);
         self.below -= rows.moment;
     }
 
-    /// True if the place of least loss is above these rows.
+    /// True if the loss is least above these rows, which are the next ones from the pointer on.
     #[inline(always)]
     fn must_pass(&self, level: Level, rows: Sums) -> bool {
-        self.excess + i128::from(level.whole()) * i128::from(rows.weight) < 0
+        self.excess + i128::from(level.denominator()) * i128::from(rows.weight) < 0
     }
 
-    /// True if the place of least loss is below these rows.
+    /// True if the loss is least below these rows, which are the next ones below the pointer.
     #[inline(always)]
     fn must_pass_back(&self, level: Level, rows: Sums) -> bool {
-        self.excess > i128::from(level.whole()) * i128::from(rows.weight)
+        self.excess > i128::from(level.denominator()) * i128::from(rows.weight)
     }
 
-    /// The part of q · loss that is this side's own.
+    /// The term m·e of q · loss.
     #[inline(always)]
-    fn own(&self, rows: &[WeightedTarget]) -> i128 {
+    fn pointer_term(&self, rows: &[WeightedTarget]) -> i128 {
         i128::from(rows[self.rank].target) * self.excess
     }
 }
 
-struct Walk<'a> {
+struct WeightedSweep<'a> {
     rows: &'a WeightedTargets,
     bitmap: &'a mut WeightedBitmap,
     left: Pointer,
     right: Pointer,
 }
 
-impl Walk<'_> {
-    /// Moves one row to the left; the quantiles stay where they are.
+impl WeightedSweep<'_> {
+    /// Moves a row to the left; the pointers stay where they are.
     #[inline(always)]
     fn move_left(&mut self, rank: usize) {
         let level = self.rows.level;
         let row = self.rows.ranked[rank].sums();
         self.bitmap.move_left(rank, row);
-        let share = i128::from(level.below()) * i128::from(row.weight);
-        let added = |quantile: &Pointer| if rank < quantile.rank { row } else { Sums::default() };
+        let share = i128::from(level.numerator()) * i128::from(row.weight);
+        let added = |pointer: &Pointer| if rank < pointer.rank { row } else { Sums::default() };
         let (to_left, from_right) = (added(&self.left), added(&self.right));
         self.left.pass(level, to_left);
         self.left.excess -= share;
@@ -260,32 +286,34 @@ impl Walk<'_> {
         self.right.excess += share;
     }
 
-    /// Takes the quantiles to where they belong; what is gained with them there.
+    /// Settles both pointers and returns the gain.
     #[inline(always)]
     fn gain(&mut self) -> i64 {
         self.left = self.settled::<LEFT>(self.left);
         self.right = self.settled::<RIGHT>(self.right);
-        let below = i128::from(self.rows.level.whole()) * (self.left.below + self.right.below);
-        let gain = self.rows.node + below - self.left.own(&self.rows.ranked) - self.right.own(&self.rows.ranked);
+        let below = i128::from(self.rows.level.denominator()) * (self.left.below + self.right.below);
+        let gain = self.rows.node_loss + below
+            - self.left.pointer_term(&self.rows.ranked)
+            - self.right.pointer_term(&self.rows.ranked);
         (gain >> self.rows.shift) as i64
     }
 
-    /// Where the loss is least.
+    /// The pointer at the rank where the loss is least.
     #[inline(always)]
-    fn settled<const SIDE: bool>(&self, quantile: Pointer) -> Pointer {
-        let here = self.here::<SIDE>(quantile.rank);
-        if quantile.excess > 0 {
-            self.lower::<SIDE>(quantile)
-        } else if quantile.must_pass(self.rows.level, here) {
-            self.higher::<SIDE>(quantile, here)
+    fn settled<const SIDE: bool>(&self, pointer: Pointer) -> Pointer {
+        let here = self.row_at::<SIDE>(pointer.rank);
+        if pointer.excess > 0 {
+            self.settle_down::<SIDE>(pointer)
+        } else if pointer.must_pass(self.rows.level, here) {
+            self.settle_up::<SIDE>(pointer, here)
         } else {
-            quantile
+            pointer
         }
     }
 
-    /// The row at this rank if it is of this side.
+    /// The sums of the row at this rank, or zero if it is on the other side.
     #[inline(always)]
-    fn here<const SIDE: bool>(&self, rank: usize) -> Sums {
+    fn row_at<const SIDE: bool>(&self, rank: usize) -> Sums {
         let is_here = self.word::<SIDE>(rank >> 6) >> (rank & 63) & 1 == 1;
         if is_here { self.rows.ranked[rank].sums() } else { Sums::default() }
     }
@@ -299,44 +327,45 @@ impl Walk<'_> {
     #[inline(always)]
     fn group<const SIDE: bool>(&self, height: usize, index: usize) -> Sums {
         let left = self.bitmap.left[height][index];
-        if SIDE == RIGHT { self.rows.all[height][index].minus(left) } else { left }
+        if SIDE == RIGHT { self.rows.node_sums[height][index].minus(left) } else { left }
     }
 
-    /// Goes up to the row where the loss is least: row by row to the end of the word, then by groups. There is such a row,
-    /// because above the last one `excess` would be (q − p) · W.
-    fn higher<const SIDE: bool>(&self, mut quantile: Pointer, here: Sums) -> Pointer {
+    /// Moves up to the row where the loss is least: row by row to the end of the word, then by
+    /// groups. There is one, because above the last row the excess would be (q − p) · W ≥ 0.
+    fn settle_up<const SIDE: bool>(&self, mut pointer: Pointer, here: Sums) -> Pointer {
         let level = self.rows.level;
-        quantile.pass(level, here);
-        let mut index = quantile.rank >> 6;
-        let mut bits = self.word::<SIDE>(index) & bits_above(quantile.rank);
+        pointer.pass(level, here);
+        let mut index = pointer.rank >> 6;
+        let mut bits = self.word::<SIDE>(index) & bits_above(pointer.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | lowest(bits);
                 let row = self.rows.ranked[rank].sums();
-                if !quantile.must_pass(level, row) {
-                    return Pointer { rank, ..quantile };
+                if !pointer.must_pass(level, row) {
+                    return Pointer { rank, ..pointer };
                 }
-                quantile.pass(level, row);
+                pointer.pass(level, row);
                 bits &= bits - 1;
             }
-            index = self.pass_groups::<SIDE>(&mut quantile, index + 1);
+            index = self.pass_groups::<SIDE>(&mut pointer, index + 1);
             bits = self.word::<SIDE>(index);
         }
     }
 
-    /// Passes whole words from this one on, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups<const SIDE: bool>(&self, quantile: &mut Pointer, mut index: usize) -> usize {
-        let (mut height, top) = (0, self.rows.all.len() - 1);
+    /// Passes whole words from this one on, by the largest groups that end before the least loss,
+    /// and returns the word that has it.
+    fn pass_groups<const SIDE: bool>(&self, pointer: &mut Pointer, mut index: usize) -> usize {
+        let (mut height, top) = (0, self.rows.node_sums.len() - 1);
         loop {
-            if index.is_multiple_of(64) && height < top && index >> 6 < self.rows.all[height + 1].len() {
+            if index.is_multiple_of(64) && height < top && index >> 6 < self.rows.node_sums[height + 1].len() {
                 (height, index) = (height + 1, index >> 6);
                 continue;
             }
-            // Down, until a word has to be looked into.
+            // To smaller groups, until one is passed or the word is found.
             loop {
                 let group = self.group::<SIDE>(height, index);
-                if quantile.must_pass(self.rows.level, group) {
-                    quantile.pass(self.rows.level, group);
+                if pointer.must_pass(self.rows.level, group) {
+                    pointer.pass(self.rows.level, group);
                     index += 1;
                     break;
                 }
@@ -348,28 +377,30 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes down to the row where the loss is least; there is one, because below the first one `excess` would be −p · W.
-    fn lower<const SIDE: bool>(&self, mut quantile: Pointer) -> Pointer {
+    /// Moves down to the row where the loss is least. There is one, because below the first row the
+    /// excess would be −p · W ≤ 0.
+    fn settle_down<const SIDE: bool>(&self, mut pointer: Pointer) -> Pointer {
         let level = self.rows.level;
-        let mut index = quantile.rank >> 6;
-        let mut bits = self.word::<SIDE>(index) & bits_below(quantile.rank);
+        let mut index = pointer.rank >> 6;
+        let mut bits = self.word::<SIDE>(index) & bits_below(pointer.rank);
         loop {
             while bits != 0 {
                 let rank = index << 6 | highest(bits);
-                quantile.pass_back(level, self.rows.ranked[rank].sums());
-                if quantile.excess <= 0 {
-                    return Pointer { rank, ..quantile };
+                pointer.pass_back(level, self.rows.ranked[rank].sums());
+                if pointer.excess <= 0 {
+                    return Pointer { rank, ..pointer };
                 }
                 bits &= !(1 << (rank & 63));
             }
-            index = self.pass_groups_back::<SIDE>(&mut quantile, index - 1);
+            index = self.pass_groups_back::<SIDE>(&mut pointer, index - 1);
             bits = self.word::<SIDE>(index);
         }
     }
 
-    /// Passes whole words from this one down, by the largest groups possible, and returns the word where that ends.
-    fn pass_groups_back<const SIDE: bool>(&self, quantile: &mut Pointer, mut index: usize) -> usize {
-        let (mut height, top) = (0, self.rows.all.len() - 1);
+    /// Passes whole words from this one down, by the largest groups that end before the least loss,
+    /// and returns the word that has it.
+    fn pass_groups_back<const SIDE: bool>(&self, pointer: &mut Pointer, mut index: usize) -> usize {
+        let (mut height, top) = (0, self.rows.node_sums.len() - 1);
         loop {
             if index % 64 == 63 && height < top {
                 (height, index) = (height + 1, index >> 6);
@@ -377,8 +408,8 @@ impl Walk<'_> {
             }
             loop {
                 let group = self.group::<SIDE>(height, index);
-                if quantile.must_pass_back(self.rows.level, group) {
-                    quantile.pass_back(self.rows.level, group);
+                if pointer.must_pass_back(self.rows.level, group) {
+                    pointer.pass_back(self.rows.level, group);
                     index -= 1;
                     break;
                 }
