@@ -102,10 +102,10 @@ valgrind: ## memcheck over the tests of the modules with unsafe code
 
 lint: lint-python lint-rust ## rustfmt, clippy, ruff, mypy, stubtest, and the width of comments
 
-# No comment line of the Rust files that are named here has more than 100 characters. ruff checks Python's.
+# No comment line of a Rust file has more than 100 characters. ruff checks Python's.
 lint-rust: $(VENV)/pyvenv.cfg ## rustfmt, clippy without and with the bindings, the width of comments
 	$(CARGO) fmt --check
-	LC_ALL=C.UTF-8 git grep -nE -e '^.{101}' --and -e '^ *//' -- 'tests/*.rs' 'benches/*.rs'; test $$? -eq 1
+	LC_ALL=C.UTF-8 git grep -nE -e '^.{101}' --and -e '^ *//' -- '*.rs'; test $$? -eq 1
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 	$(WITH_PYTHON) $(CARGO) clippy --quiet --all-targets --features python -- -D warnings
 
