@@ -1,23 +1,10 @@
 //! Exact decision trees: presorted, parallel, and right where floating point makes others wrong.
 //!
-//! ```text
-//!  data ──► presort         one radix sort a feature, once a fit (NaN last, −0.0 = 0.0)
-//!              │
-//!            columns        per feature: row ids and the carried target
-//!              │
-//!    grow ◄────┘            who is next, when to stop: breadth-first on top, depth-first below
-//!     │  ▲
-//!     │  └─ partition       the winner's split → stable left | right in every column
-//!     ▼
-//!   search ──► scan         one feature's range → its best cut; features in parallel; incumbent shared
-//!                │
-//!            criterion      squared error, quantiles, Gini, entropy: knows targets, never features
-//!     ▼
-//!   tree ──► predict        an arena in depth-first order, and the walk down
-//!     ├────► prune          the smaller trees that cost less; best_first, those with few leaves
-//!     ├────► leaf_value     other values for the leaves
-//!     └────► model          files, written whole and believed only when checked
-//! ```
+//! Features are sorted once per fit (`presort`). For each node, every feature offers its best cut
+//! (`scan`, `criterion`), the best of them splits the node (`search`, `split`), and the columns are
+//! partitioned in their order (`partition`). Large nodes are grown breadth-first, the subtrees below
+//! them depth-first (`grow`). The result is an arena of nodes (`tree`), which predicts, is pruned and
+//! is saved. ARCHITECTURE.md in the repository has the map.
 //!
 //! # Example
 //!
@@ -34,7 +21,7 @@
 //! # Ok::<(), splitwood::Error>(())
 //! ```
 
-// So that the definitions which unit tests share with the integration tests find the crate by its name.
+// Unit tests share definitions with the integration tests, which name the crate.
 #[cfg(test)]
 extern crate self as splitwood;
 

@@ -54,7 +54,7 @@ pub(crate) struct Split {
 ///
 /// ```text
 /// winner's column   a b c │ d e f │ ? ?
-///                   front   right   back      left = front + back; back: missing values on the left
+///                   front   right   back     left = front + back; back: missing values on the left
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
