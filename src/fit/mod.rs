@@ -40,8 +40,8 @@ use crate::tree::Tree;
 /// order of `x`.
 ///
 /// # Errors
-/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not support
-/// the target, a setting is invalid, or there is not enough memory.
+/// If lengths differ, `y` or weights are not finite, all weights are zero, the loss does not
+/// support the target, a setting is invalid, or there is not enough memory.
 pub fn fit<X: Cell>(
     x: &Matrix<'_, X>,
     target: Target<'_>,
