@@ -2,9 +2,9 @@
 //!
 //! Features are sorted once per fit (`presort`). For each node, every feature offers its best cut
 //! (`scan`, `criterion`), the best of them splits the node (`search`, `split`), and the columns are
-//! partitioned in their order (`partition`). Large nodes are grown breadth-first, the subtrees below
-//! them depth-first (`grow`). The result is an arena of nodes (`tree`), which predicts, is pruned and
-//! is saved. ARCHITECTURE.md in the repository has the map.
+//! partitioned in their order (`partition`). Large nodes are grown breadth-first, and the subtrees
+//! below them depth-first (`grow`). The result is an arena of nodes (`tree`), which predicts, is
+//! pruned and is saved. ARCHITECTURE.md in the repository has the map.
 //!
 //! # Example
 //!
