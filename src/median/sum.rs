@@ -55,7 +55,7 @@ impl DoubleDouble {
     }
 }
 
-/// The rounded sum and its rounding error (Knuth's TwoSum).
+/// The rounded sum and its rounding error (Knuth's `TwoSum`).
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
