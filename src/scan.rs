@@ -12,7 +12,7 @@
 //! Cost: one sweep per feature and node, two if the node has missing values in the feature.
 
 use crate::contribution::{Contributions, MissingFirst};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, ValueOrder};
 use crate::data::Cell;
 use crate::params::Rules;
 use crate::split::{Contest, partition_point};
@@ -27,6 +27,8 @@ pub(crate) struct Feature<P, V> {
     pub value: V,
     /// Whether the feature may have missing values. They stand last.
     pub has_missing: bool,
+    /// The monotonic constraint of the feature, if it has one.
+    pub value_order: Option<ValueOrder>,
 }
 
 /// Offers the feature's cuts, those with missing values on the right first.
@@ -40,7 +42,7 @@ pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     contest: &mut impl Contest,
     scratch: &mut C::Scratch,
 ) {
-    if feature.is_constant() {
+    if feature.is_seen_constant() {
         return;
     }
     criterion.sweep(node, table, &feature.contributions, &feature.cuts(rules), contest, scratch);
@@ -62,7 +64,7 @@ pub(crate) fn gain_bound<C: Criterion, P: ContributionsOf<C>, X: Cell>(
     feature: &Feature<P, impl Fn(usize) -> X>,
     rules: &Rules,
 ) -> Option<f64> {
-    if feature.is_constant() {
+    if feature.is_seen_constant() {
         return Some(f64::NEG_INFINITY);
     }
     let mut bound = C::Bounds::of_feature(criterion, table, &feature.contributions, &feature.cuts(rules))?;
@@ -77,10 +79,16 @@ pub(crate) fn gain_bound<C: Criterion, P: ContributionsOf<C>, X: Cell>(
 }
 
 impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
+    /// Whether all values of the node are the same, missing ones included.
     #[inline]
-    fn is_constant(&self) -> bool {
-        let len = self.contributions.len();
-        len > TESTED_FOR_CONSTANT && same((self.value)(0), (self.value)(len - 1))
+    pub fn is_constant(&self) -> bool {
+        same((self.value)(0), (self.value)(self.contributions.len() - 1))
+    }
+
+    /// Whether the node is large enough for the test, and the feature is constant.
+    #[inline]
+    fn is_seen_constant(&self) -> bool {
+        self.contributions.len() > TESTED_FOR_CONSTANT && self.is_constant()
     }
 
     /// Whether this node has missing values in the feature.
@@ -97,6 +105,7 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
             last: self.contributions.len() - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,
             missing_left: false,
+            value_order: self.value_order,
         }
     }
 
@@ -119,6 +128,7 @@ impl<P: Contributions, X: Cell, V: Fn(usize) -> X> Feature<P, V> {
             last: len - rules.min_rows_leaf,
             min_weight: rules.min_weight_leaf,
             missing_left: true,
+            value_order: self.value_order,
         }
     }
 }

@@ -37,8 +37,4 @@ impl<'a> LocalOrders<'a> {
     pub fn of(self, feature: usize) -> &'a [u16] {
         &self.columns[feature * self.n_rows + self.start..][..self.len]
     }
-
-    pub fn n_features(self) -> usize {
-        self.columns.len() / self.n_rows
-    }
 }

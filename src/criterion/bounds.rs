@@ -49,7 +49,8 @@ pub(crate) trait GainBounds<C: Criterion> {
 /// its local number.
 pub(crate) struct SmallNode<'a, C: Criterion> {
     pub orders: LocalOrders<'a>,
-    pub n_features: usize,
+    /// The features that are evaluated, ascending. Bounds are in this order.
+    pub features: &'a [u32],
     pub items: &'a [C::Item],
     /// Filled only for criteria that rank their targets.
     pub contributions: &'a [C::Contribution; LOCAL_ROWS],
@@ -65,7 +66,11 @@ pub(crate) enum BoundVerdict {
     /// The gains of each feature are bounded.
     Bounded,
     /// The gains are bounded, and this cut is the winner if it parts different values.
-    Clear { feature: usize, n_left: usize },
+    Clear {
+        /// Index in [`SmallNode::features`].
+        place: usize,
+        n_left: usize,
+    },
 }
 
 /// For criteria without bounds: every feature is swept.

@@ -12,14 +12,39 @@ pub(crate) struct Cuts<F> {
     /// Least weight on either side.
     pub min_weight: f64,
     pub missing_left: bool,
+    /// The monotonic constraint of the feature, if it has one.
+    pub value_order: Option<ValueOrder>,
+}
+
+/// What a monotonic constraint demands of the values that both sides would predict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ValueOrder {
+    /// 1: the right value must not be below the left one; −1: not above it.
+    pub sign: f64,
+    /// The range that the constraints of the ancestors leave.
+    pub low: f64,
+    pub high: f64,
+}
+
+impl ValueOrder {
+    pub fn allows(self, [left, right]: [f64; 2]) -> bool {
+        let in_range = |value: f64| self.low <= value && value <= self.high;
+        self.sign * (right - left) >= 0.0 && in_range(left) && in_range(right)
+    }
 }
 
 impl<F: Fn(usize, usize) -> bool> Cuts<F> {
     /// True if a cut may send `n_left` rows left: it leaves enough rows on both sides and parts no
-    /// equal values. The caller checks `min_weight`.
+    /// equal values. The caller checks `min_weight` and `value_order`.
     #[inline]
     pub fn allow(&self, n_left: usize) -> bool {
         self.first <= n_left && n_left <= self.last && !(self.same)(n_left - 1, n_left)
+    }
+
+    /// True if the values of both sides keep the monotonic constraint, if there is one.
+    #[inline]
+    pub fn allow_values(&self, values: impl FnOnce() -> [f64; 2]) -> bool {
+        self.value_order.is_none_or(|order| order.allows(values()))
     }
 
     #[inline]

@@ -31,10 +31,10 @@ mod tiny;
 
 pub(crate) use self::bounds::{BoundVerdict, ContributionsOf, GainBounds, NoBounds, SmallNode};
 pub(crate) use self::common_unit::FineGrid;
-pub(crate) use self::cuts::Cuts;
+pub(crate) use self::cuts::{Cuts, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
-pub(crate) use self::sample::{Location, Sample, ScalarTargets, Weighted};
+pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
 pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary};
 use crate::split::Contest;
 

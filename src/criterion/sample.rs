@@ -1,7 +1,5 @@
 //! A row's target, with or without a weight, and targets that are single numbers.
 
-use crate::median::Level;
-
 /// A row's target and weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Weighted<Y> {
@@ -40,20 +38,8 @@ impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
     }
 }
 
-/// Targets that are one number per row. Categories are ordered by their mean targets, and monotonic
-/// constraints compare the predictions of leaves.
+/// Targets that are one number per row. Categories are ordered by it.
 pub(crate) trait ScalarTargets<I>: Sync {
-    /// The target as a number, and its weight. For two classes, the number is 1 for the second
-    /// class.
+    /// The number behind a target, and its weight; of two classes, whether it is the second.
     fn sample(&self, item: I) -> (f64, f64);
-
-    /// What a leaf predicts.
-    fn location(&self) -> Location;
-}
-
-/// The statistic of some numbers that a leaf predicts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Location {
-    Mean,
-    Quantile(Level),
 }

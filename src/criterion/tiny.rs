@@ -19,6 +19,9 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// targets.
     fn take_in(&mut self, targets: &[f64]);
 
+    /// What a node with these rows would predict; for monotonic constraints.
+    fn value(rows: &[u8], targets: &[f64; MAX_TINY_ROWS]) -> f64;
+
     /// Summary of a node with two targets.
     fn describe_pair(&self, y: f64, z: f64) -> TinySummary;
 
@@ -58,7 +61,7 @@ pub(crate) struct TinyNode<'a, F> {
     /// By feature.
     pub orders: &'a [TinyOrder],
     /// Whether a feature's cut with this many rows on the left parts different values.
-    pub differ: F,
+    pub allow: F,
 }
 
 impl<F: Fn(usize, usize) -> bool> TinyNode<'_, F> {
@@ -81,7 +84,7 @@ impl<F: Fn(usize, usize) -> bool> TinyNode<'_, F> {
                 if *parted.get_or_insert(left) != left && parted != Some(all ^ left) {
                     return None;
                 }
-                if winner.is_none() && (self.differ)(feature, n_left) {
+                if winner.is_none() && (self.allow)(feature, n_left) {
                     winner = Some((feature, n_left));
                 }
             }
@@ -104,6 +107,11 @@ impl<C: Criterion> TinyKernel<C> for NoTinyKernel {
 
     fn take_in(&mut self, _: &[f64]) {
         match *self {}
+    }
+
+    /// No node is grown by this kernel.
+    fn value(_: &[u8], _: &[f64; MAX_TINY_ROWS]) -> f64 {
+        f64::NAN
     }
 
     fn describe_pair(&self, _: f64, _: f64) -> TinySummary {

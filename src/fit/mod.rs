@@ -311,10 +311,10 @@ impl<X: Cell> FitTask<'_, X> {
     ) -> Result<Tree> {
         let Self { x, rows, team, choices, .. } = *self;
         let units = Units { target, impurity, weight: rows.weight_unit };
-        match (x, choices) {
-            (Source::Dense(x), None) => {
+        match x {
+            Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
                 self.check_memory::<C>(size_of::<C::Item>())?;
-                grow(&Fit { x, criterion, rules, team, units }, rows, items, order)
+                grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, order)
             }
             _ => self.grow_general(criterion, &items, order.rows, units, rules),
         }
@@ -332,7 +332,7 @@ impl<X: Cell> FitTask<'_, X> {
     ) -> Result<Tree> {
         let Self { rows, team, choices, .. } = *self;
         self.check_memory::<C>(0)?;
-        let fit = Fit { x: self.x.values(), criterion, rules, team, units };
+        let fit = Fit { x: self.x.values(), criterion, rules, choices, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)
     }

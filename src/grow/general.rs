@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
 use super::category::Categories;
-use super::monotonic::{CutFilter, ValueRange};
-use super::random::{RandomCut, Seed};
+use super::inherited::{Inherited, constrained_value};
+use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
 use crate::contribution::{Carried, MissingFirst, TagCell};
 use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, TargetRanking};
@@ -70,9 +70,7 @@ struct OpenNode<'a, N> {
     rows: NodeRows<'a>,
     node: N,
     depth: u32,
-    seed: Seed,
-    /// Monotonic constraints of the ancestors.
-    value_range: ValueRange,
+    inherited: Inherited,
 }
 
 type Children<'a, N> = [OpenNode<'a, N>; 2];
@@ -81,7 +79,6 @@ type Children<'a, N> = [OpenNode<'a, N>; 2];
 struct Worker<C: Criterion> {
     contest: Tournament,
     scratch: C::Scratch,
-    filter: CutFilter,
     /// The node's rows in the order of the feature that is being evaluated.
     order: Vec<u32>,
     /// The right part of a partition.
@@ -97,7 +94,6 @@ impl<C: Criterion> Worker<C> {
         Self {
             contest: Tournament::new(),
             scratch: C::Scratch::default(),
-            filter: CutFilter::default(),
             order: Vec::new(),
             spare: Vec::new(),
             items: Vec::new(),
@@ -138,7 +134,7 @@ pub(crate) fn grow<C: Criterion>(
     let mut workers: Vec<Worker<C>> = (0..fit.team.threads()).map(|_| Worker::new()).collect();
     let rows = NodeRows::new(&mut orders);
     let node = grower.describe(&rows, &mut workers[0].items);
-    let root = OpenNode { rows, node, depth: 0, seed: Seed::new(choices.seed), value_range: ValueRange::default() };
+    let root = OpenNode { rows, node, depth: 0, inherited: Inherited::of_root(Some(choices)) };
     let (top, sets) = grower.grow(root, &mut workers);
     if fit.team.cancelled() {
         return Err(Error::Interrupted);
@@ -177,7 +173,7 @@ impl<C: Criterion> Grower<'_, C> {
     /// Appends a node to the top of the tree and returns its number.
     fn push_top(&self, top: &mut TreeTop, open: &OpenNode<'_, C::NodeStats>) -> usize {
         let id = top.push(self.fit.criterion, &open.node);
-        open.value_range.clamp(top.value_mut(id, self.fit.criterion.n_values()));
+        open.inherited.clamp(top.value_mut(id, self.fit.criterion.n_values()));
         id
     }
 
@@ -210,7 +206,7 @@ impl<C: Criterion> Grower<'_, C> {
         let mut pending = vec![(root, None)];
         while let Some((open, right_of)) = pending.pop() {
             let id = piece.push(self.fit.criterion, &open.node);
-            open.value_range.clamp(piece.value_mut(id, n_values));
+            open.inherited.clamp(piece.value_mut(id, n_values));
             if let Some(parent) = right_of {
                 piece.set_right(parent, id);
             }
@@ -248,21 +244,22 @@ impl<C: Criterion> Grower<'_, C> {
             return None;
         };
         let (division, threshold) = self.divide(&open, &split, &mut workers[0]);
-        let OpenNode { rows, depth, seed, value_range, .. } = open;
+        let OpenNode { rows, depth, inherited, .. } = open;
         let parts = self.partition(rows, workers);
         let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut workers[0].items));
         let mut test = Test { threshold, ..self.fit.test(&division, &left, &right) };
         if let Some(n_categories) = self.n_categories(split.feature) {
             test.threshold = self.push_set(n_categories, &division, &workers[0].order, test.missing_left, sets);
         }
-        let [left_range, right_range] = self.child_ranges(value_range, split.feature, [&left, &right]);
+        let values = || [&left, &right].map(|node| constrained_value(self.fit.criterion, node));
+        let [of_left, of_right] = inherited.of_children(Some(self.choices), split.feature, values);
         let [left_rows, right_rows] = parts;
         let depth = depth + 1;
         Some((
             test,
             [
-                OpenNode { rows: left_rows, node: left, depth, seed: seed.child(0), value_range: left_range },
-                OpenNode { rows: right_rows, node: right, depth, seed: seed.child(1), value_range: right_range },
+                OpenNode { rows: left_rows, node: left, depth, inherited: of_left },
+                OpenNode { rows: right_rows, node: right, depth, inherited: of_right },
             ],
         ))
     }
@@ -309,27 +306,15 @@ impl<C: Criterion> Grower<'_, C> {
         self.choices.categories.as_ref().map(|counts| counts[feature]).filter(|&count| count > 0)
     }
 
-    /// The features that are evaluated at a node, in ascending order. Constant features count as
-    /// drawn, but drawing goes on until one feature is not constant.
+    /// The features that are evaluated at a node, in ascending order.
     fn draw_features(&self, open: &OpenNode<'_, C::NodeStats>) -> Vec<usize> {
-        let all = self.fit.x.n_columns();
-        if self.choices.n_features >= all {
+        let (n, all) = (self.choices.n_features, self.fit.x.n_columns());
+        if n >= all {
             return (0..all).collect();
         }
-        // The first `n_drawn` entries are drawn; the rest are not.
-        let mut features: Vec<u32> = (0..all as u32).collect();
-        let mut stream = open.seed.stream();
-        let (mut drawn, mut n_drawn) = (Vec::new(), 0);
-        while n_drawn < all && (n_drawn < self.choices.n_features || drawn.is_empty()) {
-            features.swap(n_drawn, n_drawn + stream.below(all - n_drawn));
-            let feature = features[n_drawn] as usize;
-            if !self.is_constant(&open.rows, feature) {
-                drawn.push(feature);
-            }
-            n_drawn += 1;
-        }
-        drawn.sort_unstable();
-        drawn
+        let mut drawer = FeatureDrawer::default();
+        let drawn = drawer.draw(open.inherited.seed, n, all, |feature| self.is_constant(&open.rows, feature));
+        drawn.iter().map(|&feature| feature as usize).collect()
     }
 
     fn is_constant(&self, rows: &NodeRows<'_>, feature: usize) -> bool {
@@ -388,7 +373,7 @@ impl<C: Criterion> Grower<'_, C> {
         }
         let drawn = match self.choices.splitter {
             Splitter::Best => None,
-            Splitter::Random => RandomCut::draw(open.seed, split.feature, order.len(), value),
+            Splitter::Random => RandomCut::draw(open.inherited.seed, split.feature, order.len(), value),
         };
         let threshold = drawn.map_or(division.threshold, |drawn| drawn.threshold);
         (division, threshold)
@@ -430,19 +415,6 @@ impl<C: Criterion> Grower<'_, C> {
             NodeRows { rows: rows.1, columns: right, targets: targets.1 },
         ]
     }
-
-    fn child_ranges(&self, range: ValueRange, feature: usize, children: [&C::NodeStats; 2]) -> [ValueRange; 2] {
-        let Some(signs) = &self.choices.monotonic else { return [range; 2] };
-        range.of_children(signs[feature], children.map(|node| self.constrained_value(node)))
-    }
-
-    /// The value that monotonic constraints apply to: the number, or the share of the second of two
-    /// classes.
-    fn constrained_value(&self, node: &C::NodeStats) -> f64 {
-        let mut values = Vec::new();
-        self.fit.criterion.write_value(node, &mut values);
-        values[values.len() - 1]
-    }
 }
 
 /// The search for the split of one node.
@@ -479,7 +451,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
     fn scan(&self, feature: usize, worker: &mut Worker<C>) -> Option<Found> {
         let Self { grower, open, table } = *self;
         grower.order_rows(open, feature, worker);
-        let Worker { contest, scratch, filter, order, .. } = worker;
+        let Worker { contest, scratch, order, .. } = worker;
         let criterion = grower.fit.criterion;
         let tags = C::Bounds::class_tags(table);
         let part = Feature {
@@ -492,23 +464,10 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
             },
             value: |place: usize| grower.value(order[place], feature),
             has_missing: true,
+            value_order: open.inherited.value_order(Some(grower.choices), feature),
         };
-        match &grower.choices.monotonic {
-            None => self.offer(feature, &part, contest, scratch),
-            Some(signs) => {
-                self.filter_cuts(signs[feature], order, part.value, filter);
-                self.offer(feature, &part, &mut filter.contest(contest), scratch);
-            }
-        }
+        self.offer(feature, &part, contest, scratch);
         contest.found()
-    }
-
-    /// Prepares the filter for the cuts that the monotonic constraints allow.
-    fn filter_cuts(&self, sign: i8, order: &[u32], value: impl Fn(usize) -> f64, filter: &mut CutFilter) {
-        let scalar = self.grower.fit.criterion.scalar().expect("constrained targets are single numbers");
-        let sample = |place: usize| scalar.sample(self.grower.items[order[place] as usize]);
-        let n_missing = order.len() - partition_point(0, order.len(), |place| !value(place).is_nan());
-        filter.prepare(scalar.location(), self.open.value_range, sign, order.len(), n_missing, sample);
     }
 
     /// Offers all cuts of the feature, or the one that is drawn.
@@ -540,7 +499,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
         let Fit { criterion, rules, .. } = *self.grower.fit;
         let contributions = &part.contributions;
         let len = contributions.len();
-        let Some(drawn) = RandomCut::draw(self.open.seed, feature, len, &part.value) else { return };
+        let Some(drawn) = RandomCut::draw(self.open.inherited.seed, feature, len, &part.value) else { return };
         let n_left = drawn.n_left();
         if n_left < rules.min_rows_leaf || len - n_left < rules.min_rows_leaf {
             return;
@@ -551,6 +510,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
             last: n_left,
             min_weight: rules.min_weight_leaf,
             missing_left: drawn.missing_left,
+            value_order: part.value_order,
         };
         let n_missing = if drawn.missing_left { drawn.n_missing } else { 0 };
         let contributions = MissingFirst { contributions, n_missing };

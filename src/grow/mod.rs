@@ -10,6 +10,7 @@
 mod assemble;
 mod category;
 pub(crate) mod general;
+mod inherited;
 mod monotonic;
 mod node_ranks;
 mod random;
@@ -19,11 +20,13 @@ mod tiny;
 mod top;
 mod tree_piece;
 
+use self::inherited::Inherited;
+use self::random::FeatureDrawer;
 use crate::columns::{Columns, SortedColumn};
 use crate::criterion::{Criterion, TargetRanking};
-use crate::data::{Cell, Matrix, Rows};
+use crate::data::{Cell, Matrix, Rows, Values};
 use crate::error::Result;
-use crate::params::Rules;
+use crate::params::{Choices, Rules};
 use crate::presort::presort;
 use crate::split::{Division, Split, missing_goes_left};
 use crate::threads::Team;
@@ -34,6 +37,8 @@ pub(crate) struct Fit<'a, M: ?Sized, C> {
     pub x: &'a M,
     pub criterion: &'a C,
     pub rules: &'a Rules,
+    /// `None`: every split is the best of all, and any is allowed.
+    pub choices: Option<&'a Choices>,
     pub team: &'a Team,
     pub units: Units,
 }
@@ -71,6 +76,37 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
         let Self { criterion, rules, .. } = self;
         rules.is_leaf(criterion.rows(node), criterion.weight(node), depth) || criterion.is_pure(node)
+    }
+
+    /// Whether only some features are evaluated at each node.
+    fn draws(&self) -> bool
+    where
+        M: Values,
+    {
+        self.choices.is_some_and(|choices| choices.n_features < self.x.n_columns())
+    }
+
+    /// The features that are evaluated at a node if they are drawn, in ascending order; constant
+    /// ones are left out.
+    fn draw_features<'d>(
+        &self,
+        inherited: Inherited,
+        drawer: &'d mut FeatureDrawer,
+        is_constant: impl Fn(usize) -> bool,
+    ) -> &'d [u32]
+    where
+        M: Values,
+    {
+        let n = self.choices.map_or(usize::MAX, |choices| choices.n_features);
+        drawer.draw(inherited.seed, n, self.x.n_columns(), is_constant)
+    }
+
+    /// Clamps what a node predicts to the range that it has inherited.
+    #[inline]
+    fn clamp<'v>(&self, inherited: Inherited, values: impl FnOnce() -> &'v mut [f64]) {
+        if self.choices.is_some() {
+            inherited.clamp(values());
+        }
     }
 
     /// The largest possible number of nodes of a subtree with this root.

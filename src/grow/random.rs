@@ -60,6 +60,46 @@ fn mix(x: u64) -> u64 {
     x ^ x >> 31
 }
 
+/// Draws features without replacement; its buffers are reused.
+#[derive(Default)]
+pub(super) struct FeatureDrawer {
+    /// All features. The order is ascending between draws.
+    features: Vec<u32>,
+    swaps: Vec<usize>,
+    drawn: Vec<u32>,
+}
+
+impl FeatureDrawer {
+    /// Draws `n` of `n_all` features and returns those that are not constant, in ascending order.
+    /// Constant features count as drawn, but drawing goes on until one feature is not constant.
+    ///
+    /// Cost: O(drawn features), not O(all features).
+    pub fn draw(&mut self, seed: Seed, n: usize, n_all: usize, is_constant: impl Fn(usize) -> bool) -> &[u32] {
+        let Self { features, swaps, drawn } = self;
+        if features.len() != n_all {
+            *features = (0..n_all as u32).collect();
+        }
+        drawn.clear();
+        swaps.clear();
+        let mut stream = seed.stream();
+        while swaps.len() < n_all && (swaps.len() < n || drawn.is_empty()) {
+            // The first features of the list are drawn, the rest are not.
+            let place = swaps.len();
+            let other = place + stream.below(n_all - place);
+            features.swap(place, other);
+            swaps.push(other);
+            if !is_constant(features[place] as usize) {
+                drawn.push(features[place]);
+            }
+        }
+        for (place, &other) in swaps.iter().enumerate().rev() {
+            features.swap(place, other);
+        }
+        drawn.sort_unstable();
+        drawn
+    }
+}
+
 /// A cut at a random threshold.
 pub(super) struct RandomCut {
     pub threshold: f64,
@@ -112,6 +152,21 @@ mod tests {
             let drawn = Seed::new(seed).stream().between(a, b);
             prop_assert!(a <= drawn && drawn < b, "{drawn}");
         }
+    }
+
+    #[test]
+    fn features_are_drawn_without_replacement_and_equally_often() {
+        let mut drawer = FeatureDrawer::default();
+        let mut counts = [0; 7];
+        for seed in 0..7_000 {
+            let drawn = drawer.draw(Seed::new(seed), 3, 7, |_| false).to_vec();
+            assert!(drawn.len() == 3 && drawn.is_sorted_by(|a, b| a < b), "{drawn:?}");
+            drawn.iter().for_each(|&feature| counts[feature as usize] += 1);
+            let other = drawer.draw(Seed::new(seed), 2, 7, |feature| feature != 5);
+            assert_eq!(other, [5], "drawing goes on until a feature is not constant");
+            assert!(drawer.draw(Seed::new(seed), 2, 7, |_| true).is_empty());
+        }
+        assert!(counts.iter().all(|count| (2_850..3_150).contains(count)), "{counts:?}");
     }
 
     #[test]

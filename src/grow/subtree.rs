@@ -28,6 +28,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Fit;
+use super::inherited::{Inherited, constrained_value};
+use super::random::FeatureDrawer;
 use super::tiny::{LocalCells, TinyGrower, TinyRoot};
 use super::tree_piece::TreePiece;
 use crate::columns::Columns;
@@ -94,6 +96,9 @@ struct Search {
     /// By feature: its best cut, if it was swept and could win.
     findings: Vec<Option<Found>>,
     contest: Tournament,
+    /// The features that are evaluated, in ascending order. The vectors above are in this order.
+    features: Vec<u32>,
+    drawer: FeatureDrawer,
 }
 
 /// A node that is still to be grown.
@@ -107,6 +112,7 @@ struct PendingNode<N> {
     column: usize,
     /// The inner node whose right child it is; `None` for a left child, which follows its parent.
     right_of: Option<usize>,
+    inherited: Inherited,
 }
 
 impl<X: Cell, C: Criterion> Workspace<X, C> {
@@ -122,7 +128,13 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             tables: NodeTables { contributions: local_table(), tags: local_table(), table: C::Table::default() },
             sides: local_table(),
             scratch: C::Scratch::default(),
-            search: Search { bounds: Vec::new(), findings: Vec::new(), contest: Tournament::new() },
+            search: Search {
+                bounds: Vec::new(),
+                findings: Vec::new(),
+                contest: Tournament::new(),
+                features: Vec::new(),
+                drawer: FeatureDrawer::default(),
+            },
             tiny: TinyGrower::new(criterion, rules.min_rows_leaf),
             child: Vec::new(),
             right: Vec::new(),
@@ -137,17 +149,20 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         start: usize,
         root: C::NodeStats,
         depth: u32,
+        inherited: Inherited,
         local_ids: &[AtomicU16],
     ) -> TreePiece {
         self.subtree.take_in(fit.x, columns, start..start + fit.criterion.rows(&root), local_ids);
         self.right.resize(self.subtree.n_rows, 0);
         let mut piece = TreePiece::with_capacity(fit.max_nodes(&root, depth), fit.criterion.n_values());
-        let mut pending = vec![PendingNode { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None }];
+        let mut pending =
+            vec![PendingNode { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None, inherited }];
         while let Some(task) = pending.pop() {
             if self.grow_tiny(fit, &columns.has_missing, &task, &mut piece) {
                 continue;
             }
             let id = piece.push(fit.criterion, &task.node);
+            fit.clamp(task.inherited, || piece.value_mut(id, fit.criterion.n_values()));
             if let Some(parent) = task.right_of {
                 piece.set_right(parent, id);
             }
@@ -164,10 +179,21 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let depth = task.depth + 1;
             let keep = [&left, &right].map(|child| Keep::of(fit, child, depth));
             self.partition(&task, &division, keep);
+            let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
+            let [of_left, of_right] = task.inherited.of_children(fit.choices, division.feature, values);
             let (buffer, column) = (1 - task.buffer, division.feature);
-            let middle = task.start + division.n_left();
-            pending.push(PendingNode { node: right, start: middle, depth, buffer, column, right_of: Some(id) });
-            pending.push(PendingNode { node: left, start: task.start, depth, buffer, column, right_of: None });
+            let (start, middle) = (task.start, task.start + division.n_left());
+            let right_of = Some(id);
+            pending.push(PendingNode {
+                node: right,
+                start: middle,
+                depth,
+                buffer,
+                column,
+                right_of,
+                inherited: of_right,
+            });
+            pending.push(PendingNode { node: left, start, depth, buffer, column, right_of: None, inherited: of_left });
         }
         piece
     }
@@ -186,13 +212,20 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
             tables.tabulate(fit.criterion, &task.node, subtree, orders, child);
         }
-        let min_rows = fit.rules.min_rows_leaf;
-        let (n_features, items) = (subtree.n_features, &subtree.items[..]);
-        let rows = SmallNode { orders, n_features, items, contributions: &tables.contributions, min_rows };
-        let bounds = &mut search.bounds;
+        search.draw_features(fit, task.inherited, |feature| subtree.is_constant(orders, feature));
+        let Search { features, bounds, .. } = search;
+        let rows = SmallNode {
+            orders,
+            features,
+            items: &subtree.items,
+            contributions: &tables.contributions,
+            min_rows: fit.rules.min_rows_leaf,
+        };
         let verdict = C::Bounds::of_small_node(fit.criterion, &task.node, &tables.table, &rows, scratch, bounds);
-        if let BoundVerdict::Clear { feature, n_left } = verdict
-            && let Some(split) = subtree.clear_split(fit.rules, has_missing, orders, feature, n_left, bounds[feature])
+        if let BoundVerdict::Clear { place, n_left } = verdict
+            && let feature = features[place] as usize
+            && task.inherited.value_order(fit.choices, feature).is_none()
+            && let Some(split) = subtree.clear_split(fit.rules, has_missing, orders, feature, n_left, bounds[place])
         {
             return Some(split);
         }
@@ -201,11 +234,11 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
         }
         tables.fill_tags(subtree.key_order(orders));
-        let view = NodeView { fit, node: &task.node, subtree, tables, orders, has_missing };
+        let view = NodeView { fit, node: &task.node, subtree, tables, orders, has_missing, inherited: task.inherited };
         if is_unknown {
-            view.bound_features(&mut search.bounds);
+            view.bound_features(&search.features, &mut search.bounds);
         } else {
-            unbound_missing(&mut search.bounds, has_missing);
+            unbound_missing(&search.features, &mut search.bounds, has_missing);
         }
         // If bounds were computed from the items, few features are swept, and a table of
         // contributions would cost more than it saves.
@@ -230,27 +263,36 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
         }
-        tiny.grow(&root, items, task.depth, task.right_of.map(|id| id as u32), piece);
+        tiny.grow(&root, items, task.depth, task.inherited, task.right_of.map(|id| id as u32), piece);
         true
     }
 
     /// Grows a node of two rows: every feature that separates them has the same gain, so the first
-    /// one wins.
+    /// one that is allowed wins.
     fn grow_pair(
-        &self,
+        &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
         task: &PendingNode<C::NodeStats>,
         id: usize,
         piece: &mut TreePiece,
     ) {
-        let Subtree { n_rows, cells, items, buffers, .. } = &self.subtree;
+        let Subtree { n_rows, items, buffers, .. } = &self.subtree;
         let rows = &buffers[task.buffer][task.column * n_rows + task.start..][..2];
-        for (feature, cells) in cells.chunks_exact(*n_rows).enumerate() {
-            let mut pair = [rows[0], rows[1]].map(|row| (cells[row as usize].to_f64(), items[row as usize]));
-            let [(a, _), (b, _)] = pair;
-            if a == b || (a.is_nan() && b.is_nan()) {
+        let values = |feature: usize| {
+            let cells = self.subtree.cells_of(feature);
+            [cells[rows[0] as usize], cells[rows[1] as usize]].map(Cell::to_f64)
+        };
+        let is_constant = |feature: usize| {
+            let [a, b] = values(feature);
+            a == b || (a.is_nan() && b.is_nan())
+        };
+        self.search.draw_features(fit, task.inherited, is_constant);
+        for feature in self.search.features.iter().map(|&feature| feature as usize) {
+            if is_constant(feature) {
                 continue;
             }
+            let [a, b] = values(feature);
+            let mut pair = [(a, items[rows[0] as usize]), (b, items[rows[1] as usize])];
             // NaN counts as the largest value.
             if a > b || a.is_nan() {
                 pair.swap(0, 1);
@@ -258,9 +300,18 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
             let division = Division::new(&split, 2, true, |place| pair[place].0);
             let [left, right] = pair.map(|(_, item)| fit.criterion.describe(&[item]));
+            let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
+            let value_order = task.inherited.value_order(fit.choices, feature);
+            if value_order.is_some_and(|order| !order.allows(values())) {
+                continue;
+            }
             piece.split(id, task.depth, fit.test(&division, &left, &right));
-            piece.push(fit.criterion, &left);
-            let right = piece.push(fit.criterion, &right);
+            let inherited = task.inherited.of_children(fit.choices, feature, values);
+            let [_, right] = [0, 1].map(|side| {
+                let child = piece.push(fit.criterion, [&left, &right][side]);
+                fit.clamp(inherited[side], || piece.value_mut(child, fit.criterion.n_values()));
+                child
+            });
             piece.set_right(id, right);
             return;
         }
@@ -415,6 +466,13 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         orders.of(if C::Ranking::RANKED { self.n_features } else { 0 })
     }
 
+    /// Whether all values of a node are the same, missing ones included.
+    fn is_constant(&self, orders: LocalOrders<'_>, feature: usize) -> bool {
+        let value = self.value(orders, feature);
+        let (first, last) = (value(0).to_f64(), value(orders.len - 1).to_f64());
+        first == last || (first.is_nan() && last.is_nan())
+    }
+
     /// The value at a place of a node's order.
     #[inline(always)]
     fn value<'a>(&'a self, orders: LocalOrders<'a>, feature: usize) -> impl Fn(usize) -> X + 'a {
@@ -481,6 +539,7 @@ struct NodeView<'a, X, C: Criterion> {
     tables: &'a NodeTables<C>,
     orders: LocalOrders<'a>,
     has_missing: &'a [bool],
+    inherited: Inherited,
 }
 
 impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
@@ -492,6 +551,7 @@ impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
             contributions: LookedUp { rows: self.orders.of(feature), contributions, tags },
             value: self.subtree.value(self.orders, feature),
             has_missing: self.has_missing[feature],
+            value_order: self.inherited.value_order(self.fit.choices, feature),
         }
     }
 
@@ -508,17 +568,18 @@ impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
             },
             value: self.subtree.value(self.orders, feature),
             has_missing: self.has_missing[feature],
+            value_order: self.inherited.value_order(self.fit.choices, feature),
         }
     }
 
     /// Writes the gain bound of each feature, infinity if the criterion has none.
-    fn bound_features(&self, bounds: &mut Vec<f64>) {
-        let bound = |feature| {
-            gain_bound(self.fit.criterion, &self.tables.table, &self.looked_up(feature), self.fit.rules)
-                .unwrap_or(f64::INFINITY)
+    fn bound_features(&self, features: &[u32], bounds: &mut Vec<f64>) {
+        let bound = |&feature: &u32| {
+            let feature = self.looked_up(feature as usize);
+            gain_bound(self.fit.criterion, &self.tables.table, &feature, self.fit.rules).unwrap_or(f64::INFINITY)
         };
         bounds.clear();
-        bounds.extend((0..self.subtree.n_features).map(bound));
+        bounds.extend(features.iter().map(bound));
     }
 
     fn sweep(&self, feature: usize, looked_up: bool, contest: &mut Tournament, scratch: &mut C::Scratch) {
@@ -534,33 +595,52 @@ impl<'a, X: Cell, C: Criterion> NodeView<'a, X, C> {
 
 /// Removes the bounds of features with missing values: bounds of small nodes don't cover the cuts
 /// with missing values on the left.
-fn unbound_missing(bounds: &mut [f64], has_missing: &[bool]) {
-    for (bound, _) in bounds.iter_mut().zip(has_missing).filter(|(_, missing)| **missing) {
-        *bound = f64::INFINITY;
+fn unbound_missing(features: &[u32], bounds: &mut [f64], has_missing: &[bool]) {
+    for (bound, &feature) in bounds.iter_mut().zip(features) {
+        if has_missing[feature as usize] {
+            *bound = f64::INFINITY;
+        }
     }
 }
 
 impl Search {
+    /// Lists the features that are evaluated at a node: those that are drawn, or all.
+    fn draw_features<X: Cell, C: Criterion>(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        inherited: Inherited,
+        is_constant: impl Fn(usize) -> bool,
+    ) {
+        if fit.draws() {
+            self.features.clear();
+            self.features.extend_from_slice(fit.draw_features(inherited, &mut self.drawer, is_constant));
+        } else if self.features.is_empty() {
+            self.features.extend(0..fit.x.n_columns() as u32);
+        }
+    }
+
     /// Sweeps the feature with the largest bound, then every feature that could still win, and
     /// decides.
     fn run(&mut self, noise: f64, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
-        let Self { bounds, findings, contest } = self;
+        let Self { bounds, findings, contest, features, .. } = self;
         let mut favourite = 0;
-        for feature in 1..bounds.len() {
-            favourite = if bounds[feature] > bounds[favourite] { feature } else { favourite };
+        for place in 1..bounds.len() {
+            favourite = if bounds[place] > bounds[favourite] { place } else { favourite };
         }
         findings.clear();
         findings.resize(bounds.len(), None);
         let mut incumbent = 0.0;
-        for feature in std::iter::once(favourite).chain((0..bounds.len()).filter(|&feature| feature != favourite)) {
+        let others = (0..bounds.len()).filter(|&place| place != favourite);
+        for place in std::iter::once(favourite).take(bounds.len()).chain(others) {
             contest.restart(noise, incumbent);
-            if bounds[feature] >= contest.bar() {
-                sweep(feature, contest);
-                findings[feature] = contest.found();
+            if bounds[place] >= contest.bar() {
+                sweep(features[place] as usize, contest);
+                findings[place] = contest.found();
                 incumbent = contest.found().map_or(incumbent, |found| found.top.max(incumbent));
             }
         }
-        let found = findings.iter().enumerate().filter_map(|(feature, found)| Some((feature, (*found)?)));
+        let found =
+            features.iter().zip(findings.iter()).filter_map(|(&feature, found)| Some((feature as usize, (*found)?)));
         decide(found, noise, |feature, least| {
             contest.restart_from(least);
             sweep(feature, contest);

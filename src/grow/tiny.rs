@@ -20,6 +20,8 @@
 //! nodes. Memory per thread: 256 bytes per feature and a table of 64 kB.
 
 use super::Fit;
+use super::inherited::Inherited;
+use super::random::FeatureDrawer;
 use super::tree_piece::TreePiece;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, MAX_TINY_ROWS as MAX_ROWS, TinyOrder, local_table};
 use crate::criterion::{Criterion, TargetRanking, TinyKernel, TinyNode, TinySummary};
@@ -39,6 +41,9 @@ pub(super) struct TinyGrower<C: Criterion> {
     rows: [u16; MAX_ROWS],
     targets: [f64; MAX_ROWS],
     pending: Vec<PendingTiny>,
+    drawer: FeatureDrawer,
+    /// The orders of the features that were drawn.
+    drawn: Vec<TinyOrder>,
 }
 
 /// A node that is still to be grown.
@@ -51,6 +56,7 @@ struct PendingTiny {
     depth: u32,
     /// The inner node whose right child it is; `None` for a left child, which follows its parent.
     right_of: Option<u32>,
+    inherited: Inherited,
 }
 
 /// The part of X of a subtree, feature by feature.
@@ -108,6 +114,8 @@ impl<C: Criterion> TinyGrower<C> {
             rows: [0; MAX_ROWS],
             targets: [0.0; MAX_ROWS],
             pending: Vec::new(),
+            drawer: FeatureDrawer::default(),
+            drawn: Vec::new(),
         })
     }
 
@@ -118,12 +126,13 @@ impl<C: Criterion> TinyGrower<C> {
         root: &TinyRoot<'_, X, C>,
         items: &[C::Item],
         depth: u32,
+        inherited: Inherited,
         right_of: Option<u32>,
         piece: &mut TreePiece,
     ) {
         self.take_in(root, items);
         let rows = std::array::from_fn(|row| row as u8);
-        self.pending.push(PendingTiny { rows, len: root.orders.len as u8, level: 0, depth, right_of });
+        self.pending.push(PendingTiny { rows, len: root.orders.len as u8, level: 0, depth, right_of, inherited });
         while let Some(node) = self.pending.pop() {
             if let Some(parent) = node.right_of {
                 piece.set_right(parent as usize, piece.len());
@@ -131,7 +140,7 @@ impl<C: Criterion> TinyGrower<C> {
             match node.len {
                 1 => {
                     let target = self.targets[node.rows[0] as usize % MAX_ROWS];
-                    piece.push_tiny(root.fit.criterion, &self.kernel, 1, TinySummary::of_one(target));
+                    self.push(root, 1, TinySummary::of_one(target), node.inherited, piece);
                 }
                 2 => self.grow_pair(root, &node, piece),
                 3..=4 => self.grow_node::<4, X>(root, &node, piece),
@@ -162,25 +171,34 @@ impl<C: Criterion> TinyGrower<C> {
     /// Grows a node of two rows: every feature that separates them has the same gain, so the first
     /// one wins.
     fn grow_pair<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, node: &PendingTiny, piece: &mut TreePiece) {
-        let criterion = root.fit.criterion;
         let [a, b] = [node.rows[0], node.rows[1]].map(|row| row as usize % MAX_ROWS);
         let [y, z] = [self.targets[a], self.targets[b]];
         let summary = self.kernel.describe_pair(y, z);
-        let id = piece.push_tiny(criterion, &self.kernel, 2, summary);
+        let id = self.push(root, 2, summary, node.inherited, piece);
         if summary.is_pure || root.is_leaf(2, node.depth) {
             return;
         }
-        for feature in 0..root.n_features() {
-            let [low, high] = [a, b].map(|row| root.cells.get(feature, self.rows[row]).to_f64());
+        let values = |feature: usize| [a, b].map(|row| root.cells.get(feature, self.rows[row]).to_f64());
+        let is_constant = |feature: usize| values(feature)[0] == values(feature)[1];
+        let drawn: &[u32] =
+            if root.fit.draws() { root.fit.draw_features(node.inherited, &mut self.drawer, is_constant) } else { &[] };
+        let n_all = if root.fit.draws() { 0 } else { root.n_features() };
+        for feature in (0..n_all).chain(drawn.iter().map(|&feature| feature as usize)) {
+            let [low, high] = values(feature);
             if low != high {
                 let (left, right, threshold) =
                     if low < high { (y, z, threshold(low, high)) } else { (z, y, threshold(high, low)) };
+                let value_order = node.inherited.value_order(root.fit.choices, feature);
+                if value_order.is_some_and(|order| !order.allows([left, right])) {
+                    continue;
+                }
                 let right_id = id as u32 + 2;
                 let missing_left = missing_goes_left(None, 1.0, 1.0);
                 let test = Test { feature: feature as u32, threshold, missing_left, right: right_id };
                 piece.split(id, node.depth, test);
-                for target in [left, right] {
-                    piece.push_tiny(criterion, &self.kernel, 1, TinySummary::of_one(target));
+                let inherited = node.inherited.of_children(root.fit.choices, feature, || [left, right]);
+                for (target, inherited) in [left, right].into_iter().zip(inherited) {
+                    self.push(root, 1, TinySummary::of_one(target), inherited, piece);
                 }
                 return;
             }
@@ -197,7 +215,7 @@ impl<C: Criterion> TinyGrower<C> {
         let (len, n_features) = (node.len as usize, root.n_features());
         let rows = &node.rows[..len];
         let summary = self.kernel.describe::<N>(rows, &self.targets);
-        piece.push_tiny(root.fit.criterion, &self.kernel, len, summary);
+        self.push(root, len, summary, node.inherited, piece);
         if summary.is_pure || root.is_leaf(len, node.depth) {
             return;
         }
@@ -205,10 +223,43 @@ impl<C: Criterion> TinyGrower<C> {
         let value = |feature: usize, place: usize| {
             root.cells.get(feature, self.rows[orders[feature][place % MAX_ROWS] as usize % MAX_ROWS])
         };
-        let differ = |feature: usize, n_left: usize| value(feature, n_left - 1) != value(feature, n_left);
-        if let Some((feature, n_left)) = self.kernel.search::<N, _>(&TinyNode { rows, orders, differ }) {
+        let allow = |feature: usize, n_left: usize| {
+            value(feature, n_left - 1) != value(feature, n_left)
+                && node.inherited.value_order(root.fit.choices, feature).is_none_or(|order| {
+                    let sides = orders[feature][..len].split_at(n_left);
+                    order.allows([sides.0, sides.1].map(|rows| C::TinyKernel::value(rows, &self.targets)))
+                })
+        };
+        let winner = if root.fit.draws() {
+            let is_constant = |feature: usize| value(feature, 0) == value(feature, len - 1);
+            let features = root.fit.draw_features(node.inherited, &mut self.drawer, is_constant);
+            self.drawn.clear();
+            self.drawn.extend(features.iter().map(|&feature| orders[feature as usize]));
+            let allow = |place: usize, n_left: usize| allow(features[place] as usize, n_left);
+            let winner = self.kernel.search::<N, _>(&TinyNode { rows, orders: &self.drawn, allow });
+            winner.map(|(place, n_left)| (features[place] as usize, n_left))
+        } else {
+            self.kernel.search::<N, _>(&TinyNode { rows, orders, allow })
+        };
+        if let Some((feature, n_left)) = winner {
             self.divide::<N, X>(root, node, feature, n_left, piece);
         }
+    }
+
+    /// Appends a leaf, with its value in the range that it has inherited.
+    #[inline(always)]
+    fn push<X: Cell>(
+        &self,
+        root: &TinyRoot<'_, X, C>,
+        rows: usize,
+        summary: TinySummary,
+        inherited: Inherited,
+        piece: &mut TreePiece,
+    ) -> usize {
+        let criterion = root.fit.criterion;
+        let id = piece.push_tiny(criterion, &self.kernel, rows, summary);
+        root.fit.clamp(inherited, || piece.value_mut(id, criterion.n_values()));
+        id
     }
 
     /// Turns the last node of the piece into an inner node and adds its children to the pending
@@ -243,13 +294,23 @@ impl<C: Criterion> TinyGrower<C> {
             }
         }
         let right = std::array::from_fn(|place| order[(place + n_left) % MAX_ROWS]);
+        let values = || [&order[..n_left], &order[n_left..len]].map(|rows| C::TinyKernel::value(rows, &self.targets));
+        let [of_left, of_right] = node.inherited.of_children(root.fit.choices, feature, values);
         self.pending.push(PendingTiny {
             rows: right,
             len: n_right as u8,
             level: node.level,
             depth,
             right_of: Some(id as u32),
+            inherited: of_right,
         });
-        self.pending.push(PendingTiny { rows: order, len: n_left as u8, level: node.level + 1, depth, right_of: None });
+        self.pending.push(PendingTiny {
+            rows: order,
+            len: n_left as u8,
+            level: node.level + 1,
+            depth,
+            right_of: None,
+            inherited: of_left,
+        });
     }
 }

@@ -25,7 +25,9 @@ use std::sync::atomic::AtomicU16;
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
+use super::inherited::{Inherited, constrained_value};
 use super::node_ranks::NodeRanks;
+use super::random::FeatureDrawer;
 use super::sides::Sides;
 use super::subtree::{self, Workspace};
 use crate::columns::{Columns, SortedColumn};
@@ -66,6 +68,7 @@ struct OpenNode<C: Criterion> {
     is_left: bool,
     node: C::NodeStats,
     table: C::Table,
+    inherited: Inherited,
 }
 
 impl<C: Criterion> OpenNode<C> {
@@ -80,6 +83,7 @@ struct PendingSubtree<C: Criterion> {
     range: Range<usize>,
     node: C::NodeStats,
     depth: u32,
+    inherited: Inherited,
 }
 
 /// A node that has been split, but whose range has not been partitioned yet.
@@ -90,6 +94,7 @@ struct PendingPartition {
     /// of its children are noted.
     was_left: bool,
     division: Division,
+    inherited: Inherited,
 }
 
 impl PendingPartition {
@@ -185,7 +190,14 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             fit,
             columns,
             tree,
-            level: vec![OpenNode { id, start: 0, is_left: false, node: root, table }],
+            level: vec![OpenNode {
+                id,
+                start: 0,
+                is_left: false,
+                node: root,
+                table,
+                inherited: Inherited::of_root(fit.choices),
+            }],
             partitions: Vec::new(),
             waiting: Vec::new(),
             sides: Sides::new(if has_large_nodes { n_rows } else { 0 }),
@@ -221,6 +233,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             range: open.range(criterion),
             node: open.node,
             depth,
+            inherited: open.inherited,
         }));
         let threads = self.fit.team.threads();
         let batch = if threads == 1 { 0 } else { BATCH * threads };
@@ -249,12 +262,16 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             sides: &self.sides,
             ranks: &self.ranks,
             has_missing,
+            draws: self.fit.draws(),
         };
         let mut candidates: Vec<Vec<Candidate>> = features.iter().map(|_| Vec::with_capacity(open.len())).collect();
         let mut work: Vec<_> = features.iter_mut().zip(&mut candidates).enumerate().collect();
         self.fit.team.each(&mut work, &mut self.workers, |worker, (feature, (column, candidates))| {
             search.visit_column(*feature, column, candidates, worker);
         });
+        if search.draws {
+            draw_candidates(self.fit, open, &mut candidates);
+        }
         let mut bounded = rank_candidates(&mut candidates, open.len());
         self.fit.team.each(&mut bounded, &mut self.workers, |worker, candidate| {
             search.sweep(&features[candidate.feature], candidate, worker);
@@ -276,7 +293,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
                 scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
                 contest.found().map(|found| found.cut)
             });
-            let &OpenNode { id, start, is_left: was_left, ref node, .. } = open;
+            let &OpenNode { id, start, is_left: was_left, ref node, inherited, .. } = open;
             if let Some(split) = split
                 && fit.is_worthwhile(node, &split)
             {
@@ -284,7 +301,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
                 let rows = &features[split.feature].rows[start..start + len];
                 let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
                 let division = Division::new(&split, len, has_missing[split.feature], value);
-                partitions.push(PendingPartition { id, start, was_left, division });
+                partitions.push(PendingPartition { id, start, was_left, division, inherited });
             } else {
                 fit.team.add_finished(fit.criterion.rows(node));
             }
@@ -350,15 +367,24 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
 
         let mut children =
             children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
-        for PendingPartition { id, start, division, .. } in &self.partitions {
+        for PendingPartition { id, start, division, inherited, .. } in &self.partitions {
             let (left, left_table) = children.next().expect("a left child");
             let (right, right_table) = children.next().expect("a right child");
             let test = self.fit.test(division, &left, &right);
-            let ids = [&left, &right].map(|child| self.tree.push(self.fit.criterion, child));
+            let values = || [&left, &right].map(|node| constrained_value(self.fit.criterion, node));
+            let inherited = inherited.of_children(self.fit.choices, division.feature, values);
+            let ids = [0, 1].map(|side| {
+                let id = self.tree.push(self.fit.criterion, [&left, &right][side]);
+                self.fit.clamp(inherited[side], || self.tree.value_mut(id, self.fit.criterion.n_values()));
+                id
+            });
             self.tree.set_outcome(*id, NodeOutcome::Inner(test, ids));
-            self.level.push(OpenNode { id: ids[0], start: *start, is_left: true, node: left, table: left_table });
-            let middle = start + division.n_left();
-            self.level.push(OpenNode { id: ids[1], start: middle, is_left: false, node: right, table: right_table });
+            let starts = [*start, start + division.n_left()];
+            let children = [(left, left_table), (right, right_table)];
+            for (side, (node, table)) in children.into_iter().enumerate() {
+                let (id, start, inherited) = (ids[side], starts[side], inherited[side]);
+                self.level.push(OpenNode { id, start, is_left: side == 0, node, table, inherited });
+            }
         }
     }
 
@@ -370,9 +396,10 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         subtrees.sort_by_key(|subtree| std::cmp::Reverse(subtree.range.len()));
         let mut work: Vec<_> = subtrees.into_iter().map(|subtree| (subtree.id, Some(subtree), None)).collect();
         fit.team.each(&mut work, workspaces, |workspace, (_, subtree, piece)| {
-            let PendingSubtree { range, node, depth, .. } = subtree.take().expect("each subtree is grown once");
+            let PendingSubtree { range, node, depth, inherited, .. } =
+                subtree.take().expect("each subtree is grown once");
             let n_rows = range.len();
-            let mut grown = workspace.grow(fit, columns, range.start, node, depth, local_ids);
+            let mut grown = workspace.grow(fit, columns, range.start, node, depth, inherited, local_ids);
             grown.finish(fit.units);
             fit.team.add_finished(n_rows);
             *piece = Some(grown);
@@ -447,6 +474,9 @@ struct LevelSearch<'a, X, C: Criterion> {
     sides: &'a Sides,
     ranks: &'a NodeRanks<C>,
     has_missing: &'a [bool],
+    /// Whether the features of each node are drawn. They can be drawn only when all columns are
+    /// partitioned, because constant features count: so nothing is bounded or swept before.
+    draws: bool,
 }
 
 impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
@@ -490,7 +520,11 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
             && !self.fit.team.cancelled()
         {
             let part = node_feature(self.fit, open, feature, column, self.has_missing[feature], self.ranks);
-            let bound = gain_bound(self.fit.criterion, &open.table, &part, self.fit.rules);
+            let bound = if self.draws {
+                Some(if part.is_constant() { f64::NEG_INFINITY } else { f64::INFINITY })
+            } else {
+                gain_bound(self.fit.criterion, &open.table, &part, self.fit.rules)
+            };
             let mut candidate = Candidate { node: candidates.len(), feature, bound, found: None };
             if bound.is_none() {
                 self.sweep(column, &mut candidate, worker);
@@ -507,9 +541,37 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
         contest.restart(fit.criterion.noise(&open.node), incumbent.gain());
         if !fit.team.cancelled() && bound.is_none_or(|bound| bound >= contest.bar()) {
             let part = node_feature(fit, open, feature, column, self.has_missing[feature], self.ranks);
+            if self.draws
+                && gain_bound(fit.criterion, &open.table, &part, fit.rules).is_some_and(|bound| bound < contest.bar())
+            {
+                return;
+            }
             scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
             candidate.found = contest.found();
             incumbent.raise(candidate.found.map_or(0.0, |found| found.top));
+        }
+    }
+}
+
+/// Draws the features of each node, and takes away the bounds of the others.
+fn draw_candidates<X: Cell, C: Criterion>(
+    fit: &Fit<'_, Matrix<'_, X>, C>,
+    open: &[OpenNode<C>],
+    candidates: &mut [Vec<Candidate>],
+) {
+    let mut drawer = FeatureDrawer::default();
+    let mut is_drawn = vec![false; candidates.len()];
+    for (node, open) in open.iter().enumerate() {
+        // A fit that was cancelled has no candidates for its last nodes.
+        let is_constant =
+            |feature: usize| candidates[feature].get(node).is_none_or(|one| one.bound != Some(f64::INFINITY));
+        let drawn = fit.draw_features(open.inherited, &mut drawer, is_constant);
+        drawn.iter().for_each(|&feature| is_drawn[feature as usize] = true);
+        for (of_feature, is_drawn) in candidates.iter_mut().zip(&mut is_drawn) {
+            if let Some(candidate) = of_feature.get_mut(node).filter(|_| !*is_drawn) {
+                candidate.bound = Some(f64::NEG_INFINITY);
+            }
+            *is_drawn = false;
         }
     }
 }
@@ -547,5 +609,6 @@ fn node_feature<'a, X: Cell, C: Criterion>(
         },
         value: move |place| fit.x.get(slice.rows[place] as usize, feature),
         has_missing,
+        value_order: open.inherited.value_order(fit.choices, feature),
     }
 }

@@ -150,6 +150,18 @@ pub(crate) struct Choices {
     pub categories: Option<Vec<u32>>,
 }
 
+impl Choices {
+    /// Whether presorted columns of numbers are all that these choices need.
+    pub fn are_of_sorted_columns(&self) -> bool {
+        self.splitter == Splitter::Best && self.categories.is_none()
+    }
+
+    /// How predictions must change with a feature: 1 never down, −1 never up, 0 freely.
+    pub fn sign(&self, feature: usize) -> i8 {
+        self.monotonic.as_ref().map_or(0, |signs| signs[feature])
+    }
+}
+
 impl Rules {
     /// The largest number of nodes of a subtree whose root has this many rows and this depth.
     pub fn max_nodes(&self, n_rows: usize, depth: u32) -> usize {

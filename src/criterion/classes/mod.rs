@@ -11,7 +11,7 @@
 mod sweep;
 
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, Location, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked, Weighted,
 };
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -93,6 +93,12 @@ impl ClassNode {
 
     fn weight(&self) -> f64 {
         self.total as f64 * self.grid.unit
+    }
+
+    /// The share of the second class on both sides, which monotonic constraints apply to.
+    fn second_shares(&self, left: &[i64], weight: i64) -> [f64; 2] {
+        let share = |count: i64, weight: i64| count as f64 / weight as f64;
+        [share(left[1], weight), share(self.counts[1] - left[1], self.total - weight)]
     }
 }
 
@@ -210,9 +216,5 @@ impl<T: ClassSample> Criterion for Classes<T> {
 impl<T: ClassSample> ScalarTargets<T> for Classes<T> {
     fn sample(&self, item: T) -> (f64, f64) {
         (f64::from(u8::from(item.y() == 1)), item.weight())
-    }
-
-    fn location(&self) -> Location {
-        Location::Mean
     }
 }

@@ -39,7 +39,8 @@ impl<T: ClassSample> Classes<T> {
             // The factor covers the rounding of the two parts.
             if parts * (1.0 + 1e-14) - whole >= contest.bar() && cuts.allow(place + 1) {
                 let gain = self.gain(node, left, weight);
-                if heavy_enough(weight) && heavy_enough(node.total - weight) {
+                let is_heavy = heavy_enough(weight) && heavy_enough(node.total - weight);
+                if is_heavy && cuts.allow_values(|| node.second_shares(left, weight)) {
                     contest.offer(gain, cuts.cut(place + 1));
                 }
             }

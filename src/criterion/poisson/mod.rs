@@ -23,9 +23,7 @@ mod sweep;
 
 use std::marker::PhantomData;
 
-use super::{
-    ContributionsOf, Criterion, Cuts, Grid, Location, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked,
-};
+use super::{ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked};
 use crate::split::Contest;
 
 /// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
@@ -121,6 +119,15 @@ impl PoissonNode {
 
     fn weight(&self) -> f64 {
         self.total.weight as f64 * self.weights.unit
+    }
+
+    /// The means of both children.
+    fn means(&self, left: Sums) -> [f64; 2] {
+        let mean = |value: i64, weight: i64| {
+            self.lowest + value as f64 * self.values.unit / (weight as f64 * self.weights.unit)
+        };
+        let Sums { value, weight } = self.total;
+        [mean(left.value, left.weight), mean(value - left.value, weight - left.weight)]
     }
 
     /// Whether both children have targets above 0.
@@ -244,10 +251,6 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
 impl<T: Sample<f64>> ScalarTargets<T> for Poisson<T> {
     fn sample(&self, item: T) -> (f64, f64) {
         (item.y(), item.weight())
-    }
-
-    fn location(&self) -> Location {
-        Location::Mean
     }
 }
 

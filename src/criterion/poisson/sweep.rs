@@ -75,6 +75,7 @@ pub(super) fn sweep<P: Contributions<Contribution = Sums>, F: Fn(usize, usize) -
             && node.is_positive(left)
             && heavy_enough(left.weight)
             && heavy_enough(node.total.weight - left.weight)
+            && cuts.allow_values(|| node.means(left))
         {
             let gain = node.gain(n_left, left);
             if gain >= contest.bar() {

@@ -66,7 +66,7 @@ impl<T: RankedSample> Quantile<T> {
         highest.clear();
         if self.level == Level::HALF {
             // Two features together take little longer than one.
-            for feature in (1..rows.n_features).step_by(2) {
+            for feature in (1..rows.features.len()).step_by(2) {
                 let mut most = [i64::MIN; 2];
                 let pair = [rank(feature - 1), rank(feature)];
                 median_sweep::sweep_two(&table.sorted, pair, all.last, |n_left, [a, b]| {
@@ -75,7 +75,7 @@ impl<T: RankedSample> Quantile<T> {
                 highest.extend(most);
             }
         }
-        for feature in highest.len()..rows.n_features {
+        for feature in highest.len()..rows.features.len() {
             let mut most = i64::MIN;
             self.each_gain(table, rank(feature), &[all], kernels, |n_left, gain| most = higher(most, n_left, gain));
             highest.push(most);
@@ -103,7 +103,7 @@ impl<T: RankedSample> Quantile<T> {
         self.write_gains(table, &all, scratch);
         let ties = |&n_left: &usize| scratch.gains[n_left] as f64 * table.unit >= bar;
         match (all[0].first..=all[0].last).find(ties) {
-            Some(n_left) if scratch.gains[n_left] == top => BoundVerdict::Clear { feature, n_left },
+            Some(n_left) if scratch.gains[n_left] == top => BoundVerdict::Clear { place: feature, n_left },
             _ => BoundVerdict::Bounded,
         }
     }
@@ -124,7 +124,7 @@ fn decide_by_floats<T: RankedSample>(
     gains.clear();
     bounds.clear();
     let mut top = 0.0;
-    for feature in 0..rows.n_features {
+    for feature in 0..rows.features.len() {
         table.few_rows.gains(last, rank(feature), gains);
         let of_feature = &gains[feature * last + first - 1..];
         let most = of_feature.iter().fold(0.0, |most, &gain| if gain > most { gain } else { most });
@@ -145,7 +145,7 @@ fn decide_by_floats<T: RankedSample>(
             }
         }
     }
-    winner.map_or(BoundVerdict::Bounded, |(feature, n_left, _)| BoundVerdict::Clear { feature, n_left })
+    winner.map_or(BoundVerdict::Bounded, |(feature, n_left, _)| BoundVerdict::Clear { place: feature, n_left })
 }
 
 /// All cuts of a small node that leave enough rows on both sides.
@@ -153,9 +153,9 @@ fn all_cuts<T: RankedSample>(table: &RankTable, rows: &SmallNode<'_, Quantile<T>
     [CutRange::new(rows.min_rows, table.sorted.len() - rows.min_rows)]
 }
 
-/// The ranks of a small node's rows in the order of a feature.
+/// The ranks of a small node's rows in the order of the feature at this place of its list.
 #[inline(always)]
-fn ranks<'a, T: RankedSample>(rows: &'a SmallNode<'_, Quantile<T>>, feature: usize) -> impl Fn(usize) -> usize + 'a {
-    let order = rows.orders.of(feature);
+fn ranks<'a, T: RankedSample>(rows: &'a SmallNode<'_, Quantile<T>>, place: usize) -> impl Fn(usize) -> usize + 'a {
+    let order = rows.orders.of(rows.features[place] as usize);
     move |place| rows.contributions[order[place] as usize] as usize
 }

@@ -38,7 +38,7 @@ use self::tiny::TinyDeviations;
 use self::weighted_sweep::WeightedTargets;
 use super::common_unit::{FineGrid, common_unit};
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, Location, NoTinyKernel, Ranked, Sample, ScalarTargets, TinyKernel, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, NoTinyKernel, Ranked, Sample, ScalarTargets, TinyKernel, Weighted,
 };
 use crate::contribution::TagCell;
 use crate::median::{Center, Level};
@@ -306,9 +306,5 @@ impl<T: RankedSample> ScalarTargets<u32> for Quantile<T> {
     fn sample(&self, global_rank: u32) -> (f64, f64) {
         let target = self.targets[global_rank as usize];
         (target.y(), target.weight())
-    }
-
-    fn location(&self) -> Location {
-        Location::Quantile(self.level)
     }
 }

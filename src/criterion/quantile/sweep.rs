@@ -8,7 +8,7 @@ use super::screened_order::{CutRange, ScreenedOrder};
 use super::weighted_sweep::WeightedBitmap;
 use super::{GridWeights, Quantile, QuantileNode, RankTable, RankedSample, heap_sweep, median_sweep, pinball_sweep};
 use crate::criterion::{ContributionsOf, Cuts};
-use crate::median::Level;
+use crate::median::{Level, RunningMedian};
 use crate::params::MedianMethod;
 use crate::split::Contest;
 
@@ -21,6 +21,9 @@ pub(crate) struct QuantileScratch {
     pub(super) kernels: KernelBuffers,
     /// The ranks of the node's rows in a feature's order.
     pub(super) ranks: Vec<u32>,
+    /// By number of rows on the left: whether the cut keeps the monotonic constraint. Empty without
+    /// one.
+    keeps_order: Vec<bool>,
     /// By number of rows on the left. Only entries of cuts that were swept for this feature count.
     pub(super) gains: Vec<i64>,
     /// The same in single precision, feature after feature, for small nodes with weights.
@@ -52,6 +55,7 @@ impl<T: RankedSample> Quantile<T> {
         // All together: in large nodes each rank is a cache miss, and the processor overlaps them.
         scratch.ranks.resize(node.rows, 0);
         ranks.fill(0, &mut scratch.ranks);
+        self.apply_constraint(node, table, cuts, scratch);
         let mut ranges = std::mem::take(&mut scratch.ranges);
         if T::WEIGHTED && table.is_screened {
             ranges.clear();
@@ -65,6 +69,42 @@ impl<T: RankedSample> Quantile<T> {
             Self::offer(node, table, &ranges, cuts, contest, scratch);
         }
         scratch.ranges = ranges;
+    }
+
+    /// Notes which cuts keep the monotonic constraint of the feature, if it has one. Cost: two
+    /// running quantiles, O(rows · log rows).
+    fn apply_constraint<F: Fn(usize, usize) -> bool>(
+        &self,
+        node: &QuantileNode,
+        table: &RankTable,
+        cuts: &Cuts<F>,
+        scratch: &mut QuantileScratch,
+    ) {
+        scratch.keeps_order.clear();
+        if cuts.value_order.is_none() {
+            return;
+        }
+        let row = |&rank: &u32| {
+            let weight = GridWeights::<T>::new(&table.weights).units(rank as usize);
+            (node.lowest + table.sorted[rank as usize] as f64 * node.values.unit, weight as f64)
+        };
+        let left = self.running_quantiles(scratch.ranks.iter().map(row));
+        let right = self.running_quantiles(scratch.ranks.iter().rev().map(row));
+        scratch.keeps_order.push(false);
+        scratch.keeps_order.extend(
+            (1..node.rows).map(|n_left| cuts.allow_values(|| [left[n_left - 1], right[node.rows - n_left - 1]])),
+        );
+    }
+
+    /// The quantile of the first 1, 2, 3, … rows.
+    fn running_quantiles(&self, rows: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+        let mut running = RunningMedian::with_quantile(self.level.cost_above()).expect("levels have been checked");
+        let quantile = |(y, weight)| {
+            running.push(y, weight).expect("targets and weights have been checked");
+            // Rows too light for the grid have no weight: without others there is no quantile.
+            running.median().unwrap_or(f64::NAN)
+        };
+        rows.map(quantile).collect()
     }
 
     /// Finds the ranges of cuts that could win: bounds cost little compared with gains. The range
@@ -86,7 +126,7 @@ impl<T: RankedSample> Quantile<T> {
             return;
         }
         self.write_gains(table, &[favourite], scratch);
-        let allowed = (favourite.first..=favourite.last).filter(|&n_left| cuts.allow(n_left));
+        let allowed = (favourite.first..=favourite.last).filter(|&n_left| scratch.allow(cuts, n_left));
         if let Some(gain) = allowed.map(|n_left| scratch.gains[n_left]).max() {
             contest.raise(gain.max(0) as f64 * table.unit);
             ranges.retain(|range| range.bound >= contest.bar() - table.unit);
@@ -165,7 +205,7 @@ impl<T: RankedSample> Quantile<T> {
             }
             let gain = scratch.gains[n_left];
             if gain >= least
-                && cuts.allow(n_left)
+                && scratch.allow(cuts, n_left)
                 && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
             {
                 contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(n_left));
@@ -190,6 +230,13 @@ impl<T: RankedSample> Quantile<T> {
     }
 }
 
+impl QuantileScratch {
+    /// Whether rows, values and constraint allow a cut; weights are the caller's.
+    fn allow<F: Fn(usize, usize) -> bool>(&self, cuts: &Cuts<F>, n_left: usize) -> bool {
+        cuts.allow(n_left) && self.keeps_order.get(n_left).is_none_or(|&keeps| keeps)
+    }
+}
+
 impl RankTable {
     /// The least gain, in the kernel's units, that reaches this bar.
     fn units(&self, bar: f64) -> i64 {
@@ -207,7 +254,7 @@ fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
     highest: i64,
 ) {
     let best = n_lefts(ranges).find(|&n_left| scratch.gains[n_left] == highest);
-    if cuts.min_weight == 0.0 && best.is_some_and(|n_left| cuts.allow(n_left)) {
+    if cuts.min_weight == 0.0 && best.is_some_and(|n_left| scratch.allow(cuts, n_left)) {
         contest.raise(highest.max(0) as f64 * table.unit);
     }
 }

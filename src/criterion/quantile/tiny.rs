@@ -74,6 +74,12 @@ impl TinyKernel<Quantile<f64>> for TinyDeviations {
         self.gaps = Gaps::new(targets);
     }
 
+    fn value(rows: &[u8], targets: &[f64; MAX_ROWS]) -> f64 {
+        let mut sorted = rows.iter().map(|&row| targets[row as usize]).collect::<Vec<_>>();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Center::of_values(Level::HALF, &sorted).value
+    }
+
     fn describe_pair(&self, y: f64, z: f64) -> TinySummary {
         summary(&[y.min(z), y.max(z)])
     }
@@ -152,7 +158,7 @@ impl TinyDeviations {
         for (feature, order) in node.orders.iter().enumerate() {
             let rank = |place: usize| ranks[order[place] as usize];
             median_sweep::sweep(&sorted[..len], rank, *allowed.end(), &mut self.bitmap, |n_left, gain| {
-                if allowed.contains(&n_left) && (node.differ)(feature, n_left) {
+                if allowed.contains(&n_left) && (node.allow)(feature, n_left) {
                     cuts.push((gain as f64 * UNIT, (feature, n_left)));
                 }
             });

@@ -74,8 +74,8 @@ impl GainBounds<SquaredError<f64>> for SquaredBounds {
         if node.rows >= LARGE {
             return BoundVerdict::Unknown;
         }
-        match scratch.bounds.bound(node, rows.items, rows.orders, rows.min_rows, bounds) {
-            Some((feature, n_left)) => BoundVerdict::Clear { feature, n_left },
+        match scratch.bounds.bound(node, rows.items, rows.orders, rows.features, rows.min_rows, bounds) {
+            Some((place, n_left)) => BoundVerdict::Clear { place, n_left },
             None => BoundVerdict::Bounded,
         }
     }
@@ -100,6 +100,7 @@ impl BoundBuffers {
         node: &SquaredNode,
         items: &[f64],
         orders: LocalOrders<'_>,
+        features: &[u32],
         min_rows: usize,
         bounds: &mut Vec<f64>,
     ) -> Option<(usize, usize)> {
@@ -114,15 +115,15 @@ impl BoundBuffers {
         self.scales.extend((1..=rows - min_rows).map(scale));
 
         bounds.clear();
-        let n_features = orders.n_features();
-        let mut feature = 0;
-        while feature + LANES <= n_features {
-            let orders = [0, 1, 2, 3].map(|lane| orders.of(feature + lane));
-            bounds.extend(highest_gains(orders, deviations, &self.scales));
-            feature += LANES;
+        let n_features = features.len();
+        let order = |place: usize| orders.of(features[place] as usize);
+        let mut place = 0;
+        while place + LANES <= n_features {
+            bounds.extend(highest_gains([0, 1, 2, 3].map(|lane| order(place + lane)), deviations, &self.scales));
+            place += LANES;
         }
-        for feature in feature..n_features {
-            bounds.extend(highest_gains([orders.of(feature)], deviations, &self.scales));
+        for place in place..n_features {
+            bounds.extend(highest_gains([order(place)], deviations, &self.scales));
         }
 
         // Each deviation is off by a few units in its last place, and so is the sum after each
@@ -130,9 +131,8 @@ impl BoundBuffers {
         let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_contribution;
         // (t + e)² ≤ t² · (1 + share) + e² · (1 + 1/share); no scale is above 2.
         let room = 2.0 * error * error * (1.0 + 1.0 / SHARE);
-        let best_feature =
-            (1..n_features).fold(0, |best, feature| if bounds[feature] > bounds[best] { feature } else { best });
-        let close = bounds[best_feature] * (1.0 - CLEAR);
+        let best = (1..n_features).fold(0, |best, place| if bounds[place] > bounds[best] { place } else { best });
+        let close = bounds[best] * (1.0 - CLEAR);
         let n_rivals = bounds.iter().filter(|&&bound| bound >= close).count();
         for bound in bounds {
             *bound = (*bound * (1.0 + 2.0 * SHARE) + room) * rows as f64;
@@ -142,7 +142,7 @@ impl BoundBuffers {
         if n_rivals > 1 || close < 2.0 * (20.0 / CLEAR * error).powi(2) {
             return None;
         }
-        Some((best_feature, only_cut(orders.of(best_feature), deviations, &self.scales, close)?))
+        Some((best, only_cut(order(best), deviations, &self.scales, close)?))
     }
 }
 

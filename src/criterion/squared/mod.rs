@@ -31,8 +31,8 @@ use self::bounds::{BoundBuffers, SquaredBounds};
 use self::sweep::{Screen, Sweep};
 use self::tiny::TinySquares;
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, Location, NoBounds, NoTinyKernel, Sample, ScalarTargets,
-    TinyKernel, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, TinyKernel,
+    Unranked, Weighted,
 };
 use crate::split::Contest;
 
@@ -153,6 +153,11 @@ impl SquaredNode {
         d * d / (sums.weight as f64 * (total.weight - sums.weight) as f64)
     }
 
+    /// The mean of some of the node's rows.
+    fn mean_of(&self, sums: Sums) -> f64 {
+        self.lowest + sums.value as f64 * self.values.unit / (sums.weight as f64 * self.weights.unit)
+    }
+
     /// Share of class 1 and its complement, each rounded once.
     fn shares(&self) -> [f64; 2] {
         let total = self.weight();
@@ -173,6 +178,11 @@ impl Sums {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self { value: self.value + other.value, weight: self.weight + other.weight }
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Self { value: self.value - other.value, weight: self.weight - other.weight }
     }
 }
 
@@ -388,10 +398,6 @@ impl<T: ValueSample> ScalarTargets<T> for SquaredError<T> {
     #[inline]
     fn sample(&self, item: T) -> (f64, f64) {
         (item.y(), item.weight())
-    }
-
-    fn location(&self) -> Location {
-        Location::Mean
     }
 }
 

@@ -180,7 +180,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
     #[inline(always)]
     fn offer(&mut self, n_left: usize, sums: Sums) {
         let gain = self.gain(n_left, sums);
-        if gain >= self.contest.bar() && self.cuts.allow(n_left) && self.heavy_enough(sums) {
+        if gain >= self.contest.bar() && self.allow(n_left, sums) {
             self.contest.offer(gain, self.cuts.cut(n_left));
             self.renew_bar();
         }
@@ -190,10 +190,14 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         self.node.gain(n_left, sums, self.fits_64_bits)
     }
 
-    fn heavy_enough(&self, sums: Sums) -> bool {
-        let unit = self.node.weights.unit;
-        let (left, right) = (sums.weight, self.node.total.weight - sums.weight);
-        left as f64 * unit >= self.cuts.min_weight && right as f64 * unit >= self.cuts.min_weight
+    /// True if every rule allows this cut.
+    fn allow(&self, n_left: usize, sums: Sums) -> bool {
+        let right = self.node.total.minus(sums);
+        let heavy_enough = |side: Sums| side.weight as f64 * self.node.weights.unit >= self.cuts.min_weight;
+        self.cuts.allow(n_left)
+            && heavy_enough(sums)
+            && heavy_enough(right)
+            && self.cuts.allow_values(|| [sums, right].map(|side| self.node.mean_of(side)))
     }
 
     /// Offers the block's cuts that pass the screen.
@@ -232,8 +236,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
             }
         }
         if let Some(i) = best.0
-            && self.cuts.allow(start + i + 1)
-            && self.heavy_enough(sums.at(i))
+            && self.allow(start + i + 1, sums.at(i))
         {
             self.contest.raise(self.gain(start + i + 1, sums.at(i)));
             self.renew_bar();
@@ -318,11 +321,11 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         // `start` is `edge` itself if the values before and after it differ.
         let near = if start == edge { [edge, edge] } else { [start, end] };
         for n_left in near {
-            if n_left > 0 && n_left < len && self.cuts.allow(n_left) {
+            if n_left > 0 && n_left < len {
                 let full = n_left / BLOCK;
                 let base = if full == 0 { Sums::default() } else { edges[full - 1] };
                 let sums = base.plus(self.sum(full * BLOCK, n_left % BLOCK, block));
-                if self.heavy_enough(sums) {
+                if self.allow(n_left, sums) {
                     self.contest.raise(self.gain(n_left, sums));
                 }
             }

@@ -55,6 +55,12 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
 
     fn take_in(&mut self, _: &[f64]) {}
 
+    fn value(rows: &[u8], targets: &[f64; MAX_ROWS]) -> f64 {
+        let lowest = rows.iter().fold(f64::INFINITY, |lowest, &row| lowest.min(targets[row as usize]));
+        let sum: f64 = rows.iter().map(|&row| targets[row as usize] - lowest).sum();
+        lowest + sum / rows.len() as f64
+    }
+
     fn describe_pair(&self, y: f64, z: f64) -> TinySummary {
         // From the lower target up, so that their order can't matter.
         let half = (z - y).abs() / 2.0;
@@ -155,7 +161,7 @@ impl TinySquares {
                 (1..len).filter_map(move |n_left| {
                     sum += self.units[order[n_left - 1] as usize];
                     let scale = scales[n_left - 1];
-                    let allowed = scale > 0.0 && (node.differ)(feature, n_left);
+                    let allowed = scale > 0.0 && (node.allow)(feature, n_left);
                     allowed.then(|| {
                         let d = len as i64 * sum - n_left as i64 * self.total;
                         // Each row was rounded to a unit: means that are closer than that count as

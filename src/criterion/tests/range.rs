@@ -134,7 +134,8 @@ impl Range {
             contribution: |item| criterion.contribution(node, item, || unreachable!()),
             tag: |_| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| unreachable!()),
         };
-        let feature = Feature { contributions, value: |place: usize| self.values[place], has_missing: true };
+        let feature =
+            Feature { contributions, value: |place: usize| self.values[place], has_missing: true, value_order: None };
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
         scan(criterion, node, &C::Table::default(), &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
@@ -154,7 +155,13 @@ impl Range {
         let mut bounds = Vec::new();
         let contributions = local_table();
         let min_rows = self.rules.min_rows_leaf;
-        let rows = SmallNode { orders, n_features: 7, items: &items, contributions: &contributions, min_rows };
+        let rows = SmallNode {
+            orders,
+            features: &[0, 1, 2, 3, 4, 5, 6],
+            items: &items,
+            contributions: &contributions,
+            min_rows,
+        };
         C::Bounds::of_small_node(criterion, node, &C::Table::default(), &rows, &mut C::Scratch::default(), &mut bounds);
         bounds
     }
