@@ -2,12 +2,12 @@
 //! Python's.
 
 #[path = "../examples/serve.rs"]
-mod serve;
+mod example;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serve::serve;
+use self::example::serve;
 use splitwood::{Labels, Matrix, Model};
 
 /// The golden models of all versions, without file extensions.
