@@ -20,6 +20,9 @@ IN_VENV = env -u CONDA_PREFIX VIRTUAL_ENV="$$(cd $(VENV) && pwd)"
 # The bindings are compiled against the environment's Python.
 WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
 
+# No recipe calls make. cargo would look for the job server of `make -j`, which recipes can't reach.
+unexport MAKEFLAGS MFLAGS
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:

@@ -7,7 +7,7 @@ mod example;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use example::serve;
+use self::example::serve;
 use splitwood::{Labels, Matrix, Model};
 
 /// The golden models of all versions, without file extensions.
