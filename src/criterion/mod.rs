@@ -1,4 +1,4 @@
-//! Criteria: what a split is worth. A criterion knows targets and weights, never features.
+//! Criteria: what a split is worth. A criterion reads targets and weights, never features.
 //!
 //! For each node it describes the targets once (`describe`). For each feature it walks the rows in
 //! the feature's order (`sweep`) and offers the cuts that could win. [`Cuts`] tells it which
