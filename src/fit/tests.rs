@@ -1,7 +1,11 @@
 //! Whole fits: the same tree for every number of threads and memory order, extreme weights,
 //! interrupts, and fits that need too much memory.
 
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
 use super::*;
+use crate::naive::draw::Dice;
 use crate::params::{MaxFeatures, Splitter};
 use crate::threads::tests::CPUS;
 
@@ -185,5 +189,128 @@ fn case_32_more_cells_than_memory_are_refused_before_the_work() {
     for params in [Params::default(), Params { max_features: MaxFeatures::Sqrt, ..Params::default() }] {
         let outcome = fit(&x, Target::Values(&y), None, Loss::SquaredError, &params);
         assert!(matches!(outcome, Err(Error::Memory { bytes }) if bytes > 1 << 54), "{outcome:?}");
+    }
+}
+
+/// A table of few distinct values per column, some of them missing, and the shape of its fit.
+#[derive(Clone, Debug)]
+struct Drawing {
+    n_rows: usize,
+    n_columns: usize,
+    /// Distinct values per column.
+    n_distinct: usize,
+    missing: f64,
+    n_features: usize,
+    signs: Vec<i8>,
+    seed: u64,
+}
+
+fn drawings() -> impl Strategy<Value = Drawing> {
+    // Tiny nodes, small ones, and with many columns large ones.
+    let shape = prop_oneof![
+        3 => (2..40usize, 2..6usize),
+        3 => (40..400usize, 2..12usize),
+        1 => (600..1_500usize, 150..220usize),
+    ];
+    let n_distinct = prop_oneof![2..5usize, 10..100usize, Just(1_000_000)];
+    (shape, n_distinct, prop_oneof![3 => Just(0.0), 1 => Just(0.1)], any::<u64>(), 0..=2usize).prop_flat_map(
+        |((n_rows, n_columns), n_distinct, missing, seed, constraints)| {
+            let sign = match constraints {
+                0 => (0..=0i8).boxed(),
+                1 => (0..=1i8).boxed(),
+                _ => (-1..=1i8).boxed(),
+            };
+            let signs = prop::collection::vec(sign, n_columns);
+            (1..=n_columns, signs).prop_map(move |(n_features, signs)| Drawing {
+                n_rows,
+                n_columns,
+                n_distinct,
+                missing,
+                n_features,
+                signs,
+                seed,
+            })
+        },
+    )
+}
+
+impl Drawing {
+    /// X row after row, and y.
+    fn data(&self) -> (Vec<f64>, Vec<f64>) {
+        let mut dice = Dice::new(self.seed);
+        let cell =
+            |dice: &mut Dice| if dice.unit() < self.missing { f64::NAN } else { dice.below(self.n_distinct) as f64 };
+        let x: Vec<f64> = (0..self.n_rows * self.n_columns).map(|_| cell(&mut dice)).collect();
+        let y = x.chunks(self.n_columns).map(|row| {
+            let signal: f64 = row.iter().take(2).filter(|value| !value.is_nan()).sum::<f64>() / self.n_distinct as f64;
+            (signal * 8.0).round() + dice.below(5) as f64
+        });
+        let y = y.collect();
+        (x, y)
+    }
+
+    fn params(&self) -> Params {
+        Params {
+            max_features: MaxFeatures::Count(self.n_features as i64),
+            monotonic_cst: self.signs.iter().any(|&sign| sign != 0).then(|| self.signs.clone()),
+            seed: self.seed,
+            n_jobs: Some(1),
+            ..Params::default()
+        }
+    }
+}
+
+/// Both engines find the same splits. Values are equal up to rounding, because sums of squares are added
+/// up in another order.
+fn check_engines<C: Criterion, X: Cell>(
+    task: &FitTask<'_, X>,
+    criterion: &C,
+    items: &[C::Item],
+    order: &SortedColumn<C::Item>,
+) -> TestCaseResult {
+    let copy = SortedColumn { rows: order.rows.clone(), items: order.items.clone() };
+    let fast = task.grow_ranked(criterion, items.to_vec(), copy, [1.0; 2], task.rules).unwrap();
+    let units = Units { target: 1.0, impurity: 1.0, weight: task.rows.weight_unit };
+    let general = task.grow_general(criterion, items, order.rows.clone(), units, task.rules).unwrap();
+    prop_assert_eq!(fast.node_count(), general.node_count());
+    for id in 0..fast.node_count() {
+        prop_assert_eq!(fast.feature(id), general.feature(id), "feature of node {}", id);
+        prop_assert_eq!(fast.threshold(id), general.threshold(id), "threshold of node {}", id);
+        prop_assert_eq!(fast.n_rows(id), general.n_rows(id), "rows of node {}", id);
+        for (a, b) in fast.value(id).iter().zip(general.value(id)) {
+            prop_assert!((a - b).abs() <= 1e-12 * (a.abs() + 1.0), "value {} and {} of node {}", a, b, id);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    /// Columns that are carried along, with kernels for small and tiny nodes, and columns of the general
+    /// engine, for drawn features and constraints of all signs.
+    #[test]
+    fn drawn_features_and_constraints_by_both_engines(drawing in drawings()) {
+        let (x, y) = drawing.data();
+        let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();
+        let params = drawing.params();
+        let valid = params.check(&x, Target::Values(&y), None, Loss::SquaredError).unwrap();
+        let team = Team::new(Some(1), drawing.n_rows, usize::MAX).unwrap();
+        let task = FitTask {
+            x: Source::Dense(&x), rows: &valid.rows, rules: &valid.rules, choices: valid.choices.as_ref(), team: &team,
+        };
+        let unranked = SortedColumn::with_len(0);
+        check_engines(&task, &SquaredError::<f64>::new(SquaredReport::Mean), &y, &unranked)?;
+        let weighted: Vec<Weighted<f64>> =
+            y.iter().enumerate().map(|(row, &y)| Weighted { y, weight: [1.0, 2.0, 0.5][row % 3] }).collect();
+        let criterion = SquaredError::<Weighted<f64>>::new(SquaredReport::Mean);
+        check_engines(&task, &criterion, &weighted, &SortedColumn::with_len(0))?;
+        check_engines(&task, &Poisson::<f64>::new(1.0), &y, &SortedColumn::with_len(0))?;
+        let codes: Vec<u32> = y.iter().map(|&y| u32::from(y > 4.0)).collect();
+        let criterion = Classes::<u32>::new(Impurity::Entropy, 2, y.len());
+        check_engines(&task, &criterion, &codes, &SortedColumn::with_len(0))?;
+        let (targets, items, order) = task.rank(&y, &y).unwrap();
+        let criterion = Quantile::new(Level::HALF, QuantileReport::AbsoluteError, MedianMethod::RankBitmap, targets);
+        check_engines(&task, &criterion, &items, &order)?;
     }
 }

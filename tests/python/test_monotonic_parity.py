@@ -13,7 +13,15 @@ from peers import (
     random_weights,
 )
 
-SIGNS = [[1, 1, -1, 1, 1, -1], [-1, -1, -1, -1, -1, -1], [0] * 6]
+# All features constrained, none, and mixtures: cuts on free features are bound by no constraint.
+SIGNS = [
+    [1, 1, -1, 1, 1, -1],
+    [-1, -1, -1, -1, -1, -1],
+    [0] * 6,
+    [1, 0, 0, 0, 0, 0],
+    [0, 0, -1, 1, 0, 0],
+    [0, 1, 0, -1, 1, 0],
+]
 RULES = [
     {"max_depth": 4},
     {"min_samples_split": 40},
@@ -66,3 +74,44 @@ def test_the_same_structure_with_missing_values(kinds):
     weight = random_weights(len(y), 1.0, 1.25)
     settings = {"monotonic_cst": [1, 1, -1, 1, 1, -1], "min_samples_leaf": 10}
     assert_same_structure(*both(kinds, X, y, weight, min_samples_split=40, **settings))
+
+
+# What a tree of numbers loses, and what a tree of classes loses.
+def training_loss(tree, X, y):
+    if hasattr(tree, "predict_proba"):
+        return np.mean(1.0 - tree.predict_proba(X)[np.arange(len(y)), np.unique(y, return_inverse=True)[1]])
+    return np.mean((y - tree.predict(X)) ** 2)
+
+
+def every_mixture(n_features):
+    """Signs that mix 0, 1 and −1, each feature with each sign once."""
+    for shift in range(3):
+        yield np.resize(np.roll([0, 1, -1], shift), n_features)
+    yield np.eye(1, n_features, dtype=int)[0]
+    yield -np.eye(1, n_features, n_features - 1, dtype=int)[0]
+
+
+@pytest.mark.parametrize("depth", [2, 4, 7, None])
+@pytest.mark.parametrize("name", ["friedman", "diabetes", "breast_cancer"])
+def test_the_training_loss_is_no_higher_than_scikit_learns(name, depth):
+    X, y = friedman() if name == "friedman" else load(name)
+    kinds = CLASSIFIERS if name == "breast_cancer" else REGRESSORS
+    for signs in every_mixture(X.shape[1]):
+        ours, theirs = both(kinds, X, y, max_depth=depth, min_samples_leaf=3, monotonic_cst=signs)
+        assert training_loss(ours, X, y) <= 1.01 * training_loss(theirs, X, y) + 1e-12, signs
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_predictions_are_monotonic_over_the_whole_space(criterion, missing):
+    X, y = friedman()
+    y = np.abs(y)
+    rng = np.random.default_rng(5)
+    X[rng.random(X.shape) < missing] = np.nan
+    for signs in every_mixture(X.shape[1]):
+        ours = REGRESSORS[0](criterion=criterion, monotonic_cst=signs).fit(X, y)
+        for feature in np.flatnonzero(signs):
+            rows = np.repeat(X[rng.integers(len(X), size=50)], 20, axis=0)
+            rows[:, feature] = np.tile(np.linspace(-0.1, 1.1, 20), 50)
+            steps = np.diff(ours.predict(rows).reshape(50, 20), axis=1)
+            assert (steps * signs[feature] >= 0).all(), (signs, feature)
