@@ -16,6 +16,39 @@ pub(crate) struct Cuts<F> {
     pub value_order: Option<ValueOrder>,
 }
 
+/// One cut of a node's rows, in any order.
+pub(crate) struct OneCut<F> {
+    /// Whether the row at a place goes left.
+    pub goes_left: F,
+    pub n_left: usize,
+    /// Least weight on either side.
+    pub min_weight: f64,
+    pub value_order: Option<ValueOrder>,
+}
+
+impl<F: Fn(usize) -> bool> OneCut<F> {
+    /// The cut of rows that are put in its order, those on the left first.
+    pub fn cuts(&self) -> Cuts<impl Fn(usize, usize) -> bool> {
+        Cuts {
+            same: |_, _| false,
+            first: self.n_left,
+            last: self.n_left,
+            min_weight: self.min_weight,
+            missing_left: false,
+            value_order: self.value_order,
+        }
+    }
+
+    /// The rows' contributions, those on the left first.
+    pub fn left_first<S: Copy>(&self, contributions: &[S]) -> Vec<S> {
+        let side = |left: bool| {
+            let is_here = move |&(place, _): &(usize, &S)| (self.goes_left)(place) == left;
+            contributions.iter().enumerate().filter(is_here).map(|(_, &contribution)| contribution)
+        };
+        side(true).chain(side(false)).collect()
+    }
+}
+
 /// What a monotonic constraint demands of the values that both sides would predict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ValueOrder {

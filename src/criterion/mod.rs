@@ -31,7 +31,7 @@ mod tiny;
 
 pub(crate) use self::bounds::{BoundVerdict, ContributionsOf, GainBounds, NoBounds, SmallNode};
 pub(crate) use self::common_unit::FineGrid;
-pub(crate) use self::cuts::{Cuts, ValueOrder};
+pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
 pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
@@ -105,6 +105,16 @@ pub(crate) trait Criterion: Sync + Sized {
         contest: &mut O,
         scratch: &mut Self::Scratch,
     );
+
+    /// The gain of one cut of rows in any order; `None` if a rule forbids it.
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &Self::NodeStats,
+        table: &Self::Table,
+        contributions: &[Self::Contribution],
+        cut: &OneCut<F>,
+        scratch: &mut Self::Scratch,
+    ) -> Option<f64>;
 
     /// Absolute error of this node's gains, in their units.
     fn noise(&self, node: &Self::NodeStats) -> f64;

@@ -5,10 +5,11 @@
 //! may gain much for another. Cost: one whole sweep per output.
 
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, ScalarTargets, TargetRanking, Unranked,
+    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, OneCut, ScalarTargets, TargetRanking,
+    Unranked,
 };
 use crate::contribution::{Carried, TagCell};
-use crate::split::{Contest, Cut};
+use crate::split::{Contest, Cut, Tournament};
 
 /// An output: its criterion, and the target of each row of X.
 pub(crate) struct Output<C: Criterion> {
@@ -200,6 +201,22 @@ impl<C: Criterion> Criterion for Outputs<C> {
                 contest.offer(gain / self.0.len() as f64, cuts.cut(n_left));
             }
         }
+    }
+
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &Self::NodeStats,
+        table: &Self::Table,
+        rows: &[u32],
+        cut: &OneCut<F>,
+        scratch: &mut Self::Scratch,
+    ) -> Option<f64> {
+        let rows = cut.left_first(rows);
+        let ordered = Carried { items: &rows, contribution: |row| row, tag: |_| () };
+        let mut contest = Tournament::new();
+        contest.restart(self.noise(node), 0.0);
+        self.sweep(node, table, &ordered, &cut.cuts(), &mut contest, scratch);
+        contest.found().map(|found| found.top)
     }
 
     fn noise(&self, node: &Self::NodeStats) -> f64 {

@@ -8,6 +8,10 @@ use super::{AnySource, Source};
 pub trait Cell:
     Copy + PartialOrd + Default + Add<Output = Self> + Send + Sync + std::fmt::Debug + private::Sealed + 'static
 {
+    #[doc(hidden)]
+    const INFINITY: Self;
+    #[doc(hidden)]
+    const NEG_INFINITY: Self;
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
     /// Whether the value is missing: NaN.
@@ -54,6 +58,8 @@ macro_rules! order_key {
 }
 
 impl Cell for f32 {
+    const INFINITY: Self = f32::INFINITY;
+    const NEG_INFINITY: Self = f32::NEG_INFINITY;
     #[inline]
     fn to_f64(self) -> f64 {
         f64::from(self)
@@ -72,6 +78,8 @@ impl Cell for f32 {
 }
 
 impl Cell for f64 {
+    const INFINITY: Self = f64::INFINITY;
+    const NEG_INFINITY: Self = f64::NEG_INFINITY;
     #[inline]
     fn to_f64(self) -> f64 {
         self

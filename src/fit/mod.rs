@@ -26,7 +26,7 @@ use crate::criterion::{Criterion, TargetRanking, Weighted};
 use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
-use crate::grow::{Fit, Units, grow};
+use crate::grow::{Fit, Units, grow, random_splits};
 use crate::median::Level;
 use crate::memory::check_room;
 use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
@@ -312,6 +312,10 @@ impl<X: Cell> FitTask<'_, X> {
         let Self { x, rows, team, choices, .. } = *self;
         let units = Units { target, impurity, weight: rows.weight_unit };
         match x {
+            Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
+                self.check_memory::<C>(0)?;
+                random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
+            }
             Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
                 self.check_memory::<C>(size_of::<C::Item>())?;
                 grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, order)

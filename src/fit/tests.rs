@@ -202,6 +202,7 @@ struct Drawing {
     missing: f64,
     n_features: usize,
     signs: Vec<i8>,
+    splitter: Splitter,
     seed: u64,
 }
 
@@ -213,8 +214,8 @@ fn drawings() -> impl Strategy<Value = Drawing> {
         1 => (600..1_500usize, 150..220usize),
     ];
     let n_distinct = prop_oneof![2..5usize, 10..100usize, Just(1_000_000)];
-    (shape, n_distinct, prop_oneof![3 => Just(0.0), 1 => Just(0.1)], any::<u64>(), 0..=2usize).prop_flat_map(
-        |((n_rows, n_columns), n_distinct, missing, seed, constraints)| {
+    (shape, n_distinct, prop_oneof![3 => Just(0.0), 1 => Just(0.1)], any::<u64>(), 0..=2usize, any::<bool>())
+        .prop_flat_map(|((n_rows, n_columns), n_distinct, missing, seed, constraints, is_random)| {
             let sign = match constraints {
                 0 => (0..=0i8).boxed(),
                 1 => (0..=1i8).boxed(),
@@ -228,10 +229,10 @@ fn drawings() -> impl Strategy<Value = Drawing> {
                 missing,
                 n_features,
                 signs,
+                splitter: if is_random { Splitter::Random } else { Splitter::Best },
                 seed,
             })
-        },
-    )
+        })
 }
 
 impl Drawing {
@@ -253,6 +254,7 @@ impl Drawing {
         Params {
             max_features: MaxFeatures::Count(self.n_features as i64),
             monotonic_cst: self.signs.iter().any(|&sign| sign != 0).then(|| self.signs.clone()),
+            splitter: self.splitter,
             seed: self.seed,
             n_jobs: Some(1),
             ..Params::default()
@@ -260,8 +262,8 @@ impl Drawing {
     }
 }
 
-/// Both engines find the same splits. Values are equal up to rounding, because sums of squares are added
-/// up in another order.
+/// Both engines find the same splits. Values are equal up to rounding, because sums of squares are
+/// added up in another order.
 fn check_engines<C: Criterion, X: Cell>(
     task: &FitTask<'_, X>,
     criterion: &C,
@@ -287,10 +289,11 @@ fn check_engines<C: Criterion, X: Cell>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// Columns that are carried along, with kernels for small and tiny nodes, and columns of the general
-    /// engine, for drawn features and constraints of all signs.
+    /// Columns that are carried along, with kernels for small and tiny nodes, or no columns for
+    /// random thresholds; and columns of the general engine: for drawn features and constraints of
+    /// all signs.
     #[test]
-    fn drawn_features_and_constraints_by_both_engines(drawing in drawings()) {
+    fn drawn_features_thresholds_and_constraints_by_both_engines(drawing in drawings()) {
         let (x, y) = drawing.data();
         let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();
         let params = drawing.params();

@@ -373,7 +373,7 @@ impl<C: Criterion> Grower<'_, C> {
         }
         let drawn = match self.choices.splitter {
             Splitter::Best => None,
-            Splitter::Random => RandomCut::draw(open.inherited.seed, split.feature, order.len(), value),
+            Splitter::Random => RandomCut::draw_sorted(open.inherited.seed, split.feature, order.len(), value),
         };
         let threshold = drawn.map_or(division.threshold, |drawn| drawn.threshold);
         (division, threshold)
@@ -499,7 +499,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
         let Fit { criterion, rules, .. } = *self.grower.fit;
         let contributions = &part.contributions;
         let len = contributions.len();
-        let Some(drawn) = RandomCut::draw(self.open.inherited.seed, feature, len, &part.value) else { return };
+        let Some(drawn) = RandomCut::draw_sorted(self.open.inherited.seed, feature, len, &part.value) else { return };
         let n_left = drawn.n_left();
         if n_left < rules.min_rows_leaf || len - n_left < rules.min_rows_leaf {
             return;

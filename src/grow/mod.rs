@@ -14,6 +14,7 @@ mod inherited;
 mod monotonic;
 mod node_ranks;
 mod random;
+pub(crate) mod random_splits;
 mod sides;
 mod subtree;
 mod tiny;
@@ -92,7 +93,7 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
         &self,
         inherited: Inherited,
         drawer: &'d mut FeatureDrawer,
-        is_constant: impl Fn(usize) -> bool,
+        is_constant: impl FnMut(usize) -> bool,
     ) -> &'d [u32]
     where
         M: Values,

@@ -3,6 +3,8 @@
 //! A node's seed is computed from the seed of the fit and the path to the node, so the choices
 //! don't depend on when a node is grown, nor by which thread. Cost: a few multiplications per draw.
 
+use super::random_splits::Extremes;
+use crate::data::Cell;
 use crate::split::partition_point;
 
 /// The seed of a node, or of one feature at a node.
@@ -74,7 +76,7 @@ impl FeatureDrawer {
     /// Constant features count as drawn, but drawing goes on until one feature is not constant.
     ///
     /// Cost: O(drawn features), not O(all features).
-    pub fn draw(&mut self, seed: Seed, n: usize, n_all: usize, is_constant: impl Fn(usize) -> bool) -> &[u32] {
+    pub fn draw(&mut self, seed: Seed, n: usize, n_all: usize, mut is_constant: impl FnMut(usize) -> bool) -> &[u32] {
         let Self { features, swaps, drawn } = self;
         if features.len() != n_all {
             *features = (0..n_all as u32).collect();
@@ -111,28 +113,34 @@ pub(super) struct RandomCut {
 
 impl RandomCut {
     /// Draws a threshold between the least and the greatest value of a node, and a side for its
-    /// missing values. `value` reads the feature's order, NaN last. `None` if no threshold
-    /// separates two rows.
-    pub fn draw(seed: Seed, feature: usize, len: usize, value: impl Fn(usize) -> f64) -> Option<Self> {
-        let n_values = partition_point(0, len, |place| !value(place).is_nan());
-        let n_missing = len - n_values;
-        if n_values == 0 {
-            return None;
-        }
-        let mut stream = seed.of_feature(feature).stream();
-        let (least, greatest) = (value(0), value(n_values - 1));
+    /// missing values. `None` if no threshold separates two rows.
+    pub fn draw<X: Cell>(seed: Seed, feature: usize, extremes: &Extremes<X>) -> Option<Self> {
+        let ([least, greatest], n_missing) = (extremes.range()?, extremes.n_missing);
         if least == greatest {
             // The only cut separates values from missing values.
-            let all = Self { threshold: f64::INFINITY, n_up_to: n_values, n_missing, missing_left: false };
-            return (n_missing > 0).then_some(all);
+            let only = Self { threshold: f64::INFINITY, n_up_to: 0, n_missing, missing_left: false };
+            return (n_missing > 0).then_some(only);
         }
+        let mut stream = seed.of_feature(feature).stream();
         let threshold = stream.between(least, greatest);
-        Some(Self {
-            threshold,
-            n_up_to: partition_point(0, n_values, |place| value(place) <= threshold),
-            n_missing,
-            missing_left: n_missing > 0 && stream.below(2) == 0,
-        })
+        Some(Self { threshold, n_up_to: 0, n_missing, missing_left: n_missing > 0 && stream.below(2) == 0 })
+    }
+
+    /// Counts the rows on the left.
+    pub fn count<X: Cell>(&mut self, values: &[X]) {
+        self.n_up_to = values.iter().filter(|value| value.to_f64() <= self.threshold).count();
+    }
+
+    /// Draws a cut of values in ascending order, NaN last.
+    pub fn draw_sorted(seed: Seed, feature: usize, len: usize, value: impl Fn(usize) -> f64) -> Option<Self> {
+        let n_values = partition_point(0, len, |place| !value(place).is_nan());
+        let mut cut = Self::draw(seed, feature, &Extremes::of_sorted(len, n_values, &value))?;
+        cut.n_up_to = partition_point(0, n_values, |place| value(place) <= cut.threshold);
+        Some(cut)
+    }
+
+    pub fn sends_left(&self, value: f64) -> bool {
+        value <= self.threshold || (self.missing_left && value.is_nan())
     }
 
     pub fn n_left(&self) -> usize {

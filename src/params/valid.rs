@@ -151,6 +151,11 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
+    /// Whether thresholds are drawn, so that no column needs an order.
+    pub fn are_random_splits(&self) -> bool {
+        self.splitter == Splitter::Random
+    }
+
     /// Whether presorted columns of numbers are all that these choices need.
     pub fn are_of_sorted_columns(&self) -> bool {
         self.splitter == Splitter::Best && self.categories.is_none()

@@ -11,7 +11,7 @@
 mod sweep;
 
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets, Unranked, Weighted,
 };
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -192,6 +192,27 @@ impl<T: ClassSample> Criterion for Classes<T> {
         left: &mut Vec<i64>,
     ) {
         self.walk(node, contributions, cuts, contest, left);
+    }
+
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &ClassNode,
+        (): &(),
+        contributions: &[T::Contribution],
+        cut: &OneCut<F>,
+        left: &mut Vec<i64>,
+    ) -> Option<f64> {
+        left.clear();
+        left.resize(self.n_values, 0);
+        for (place, row) in contributions.iter().enumerate() {
+            // A mask instead of a branch, which could not be predicted.
+            left[row.class()] += row.units() & -i64::from((cut.goes_left)(place));
+        }
+        let weight = left.iter().sum();
+        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cut.min_weight;
+        let is_heavy = heavy_enough(weight) && heavy_enough(node.total - weight);
+        let is_allowed = is_heavy && cut.cuts().allow_values(|| node.second_shares(left, weight));
+        is_allowed.then(|| self.gain(node, left, weight))
     }
 
     fn noise(&self, node: &ClassNode) -> f64 {

@@ -68,7 +68,7 @@ impl<T: ClassSample> Classes<T> {
     }
 
     /// The gain from the sums of the classes alone; the same if left and right are exchanged.
-    fn gain(&self, node: &ClassNode, left: &[i64], weight: i64) -> f64 {
+    pub(super) fn gain(&self, node: &ClassNode, left: &[i64], weight: i64) -> f64 {
         let rest = node.total - weight;
         if weight == 0 || rest == 0 {
             // A side without weight: its rows are too light for the grid.

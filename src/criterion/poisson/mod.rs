@@ -23,7 +23,7 @@ mod sweep;
 
 use std::marker::PhantomData;
 
-use super::{ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, Unranked};
+use super::{ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets, Unranked};
 use crate::split::Contest;
 
 /// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
@@ -233,6 +233,24 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
         (): &mut (),
     ) {
         sweep::sweep(node, contributions, cuts, contest);
+    }
+
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &PoissonNode,
+        (): &(),
+        contributions: &[Sums],
+        cut: &OneCut<F>,
+        (): &mut (),
+    ) -> Option<f64> {
+        let rows = contributions.iter().enumerate().filter(|&(place, _)| (cut.goes_left)(place));
+        let left = rows.fold(Sums::default(), |sums, (_, &row)| sums.plus(row));
+        let heavy_enough = |weight: i64| weight as f64 * node.weights.unit >= cut.min_weight;
+        let is_allowed = node.is_positive(left)
+            && heavy_enough(left.weight)
+            && heavy_enough(node.total.weight - left.weight)
+            && cut.cuts().allow_values(|| node.means(left));
+        is_allowed.then(|| node.gain(cut.n_left, left))
     }
 
     fn noise(&self, _: &PoissonNode) -> f64 {

@@ -38,12 +38,13 @@ use self::tiny::TinyDeviations;
 use self::weighted_sweep::WeightedTargets;
 use super::common_unit::{FineGrid, common_unit};
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, NoTinyKernel, Ranked, Sample, ScalarTargets, TinyKernel, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoTinyKernel, OneCut, Ranked, Sample, ScalarTargets,
+    TinyKernel, Weighted,
 };
-use crate::contribution::TagCell;
+use crate::contribution::{Carried, TagCell};
 use crate::median::{Center, Level};
 use crate::params::MedianMethod;
-use crate::split::Contest;
+use crate::split::{Contest, Tournament};
 
 /// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain
 /// bounds first.
@@ -283,6 +284,24 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         scratch: &mut QuantileScratch,
     ) {
         self.sweep_ranks(node, table, ranks, cuts, contest, scratch);
+    }
+
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &QuantileNode,
+        table: &RankTable,
+        ranks: &[u32],
+        cut: &OneCut<F>,
+        scratch: &mut QuantileScratch,
+    ) -> Option<f64> {
+        let ranks = cut.left_first(ranks);
+        let tags = <QuantileBounds as GainBounds<Self>>::class_tags(table);
+        let ordered =
+            Carried { items: &ranks, contribution: |rank| rank, tag: |place: usize| tags[ranks[place] as usize] };
+        let mut contest = Tournament::new();
+        contest.restart(self.noise(node), 0.0);
+        self.sweep_ranks(node, table, &ordered, &cut.cuts(), &mut contest, scratch);
+        contest.found().map(|found| found.top)
     }
 
     /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the

@@ -31,8 +31,8 @@ use self::bounds::{BoundBuffers, SquaredBounds};
 use self::sweep::{Screen, Sweep};
 use self::tiny::TinySquares;
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoBounds, NoTinyKernel, Sample, ScalarTargets, TinyKernel,
-    Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets,
+    TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
 
@@ -378,6 +378,28 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         let fits_64_bits = !T::WEIGHTED && contributions.len() <= FITS_64_BITS;
         let screen = Screen::new(node.total);
         Sweep { node, contributions, cuts, contest, fits_64_bits, screen }.walk(&mut scratch.edges);
+    }
+
+    fn gain_of_cut<F: Fn(usize) -> bool>(
+        &self,
+        node: &SquaredNode,
+        (): &(),
+        contributions: &[T::Contribution],
+        cut: &OneCut<F>,
+        _: &mut SquaredScratch,
+    ) -> Option<f64> {
+        let mut left = Sums::default();
+        for (place, contribution) in contributions.iter().enumerate() {
+            let sums = contribution.sums();
+            // A mask instead of a branch, which could not be predicted.
+            let mask = -i64::from((cut.goes_left)(place));
+            left = left.plus(Sums { value: sums.value & mask, weight: sums.weight & mask });
+        }
+        let right = node.total.minus(left);
+        let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
+        let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
+        let fits_64_bits = !T::WEIGHTED && contributions.len() <= FITS_64_BITS;
+        (heavy_enough(left) && heavy_enough(right) && keeps_order()).then(|| node.gain(cut.n_left, left, fits_64_bits))
     }
 
     fn noise(&self, _: &SquaredNode) -> f64 {

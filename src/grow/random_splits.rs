@@ -1,0 +1,474 @@
+//! Random thresholds (`splitter="random"`, extra trees): no order of the rows is needed, so nothing
+//! is presorted and no columns are carried along.
+//!
+//! ```text
+//! for each node
+//!     for each drawn feature
+//!         gather its values, with their least and greatest one      it may be constant
+//!         draw a threshold between them, and a side for missing values
+//!         sum up the contributions of the rows that go left         the gain of this one cut
+//!     decide         ascending features, see `search.rs`
+//!     partition      the list of rows, and of the rows in the order of their targets
+//! ```
+//!
+//! All threads share the features of a large node. A node that is small enough for the cache is
+//! grown whole by one thread, which first copies its part of X, feature by feature.
+//!
+//! Cost per node: two passes over the values of each drawn feature. Memory: 4 bytes per row, and
+//! per thread the copy of one subtree's part of X. The trees are those of `general.rs`, byte for
+//! byte (`fit/tests.rs::drawn_features_thresholds_and_constraints_by_both_engines`).
+
+use super::Fit;
+use super::assemble::{NodeOutcome, TreeTop};
+use super::inherited::{Inherited, constrained_value};
+use super::random::{FeatureDrawer, RandomCut};
+use super::tree_piece::TreePiece;
+use crate::criterion::{Criterion, OneCut, TargetRanking};
+use crate::data::{Cell, Matrix, Rows};
+use crate::error::{Error, Result};
+use crate::partition::partition_in_place;
+use crate::search::decide;
+use crate::split::{Cut, Found, Split, missing_goes_left};
+use crate::tree::{Test, Tree};
+
+/// Largest subtree in cells: its copy of X stays in the second-level cache.
+const MAX_CELLS: usize = 1 << 16;
+
+/// Grows a tree. `items` has the target of each row of `x`; `targets` has the rows in the order of
+/// their targets, for criteria that rank them.
+pub(crate) fn grow<X: Cell, C: Criterion>(
+    fit: &Fit<'_, Matrix<'_, X>, C>,
+    rows: &Rows,
+    items: &[C::Item],
+    mut targets: Vec<u32>,
+) -> Result<Tree> {
+    let mut all: Vec<u32> = (0..rows.len()).map(|place| rows.id(place)).collect();
+    let threads = fit.team.threads();
+    let mut workers: Vec<Worker<X, C>> = (0..threads).map(|_| Worker::new()).collect();
+    let whole = Table { fit, cells: Cells::Whole(fit.x), items, n_rows: fit.x.n_rows() };
+    let node_rows = NodeRows { rows: &mut all, targets: &mut targets };
+    let node = whole.describe(&node_rows, &mut workers[0].items);
+    let root = OpenNode { rows: node_rows, node, depth: 0, inherited: Inherited::of_root(fit.choices) };
+
+    let mut top = TreeTop::default();
+    let mut pending = vec![(push_top(fit, &mut top, &root), root)];
+    let mut small = Vec::new();
+    while let Some((id, open)) = pending.pop() {
+        if finish_leaf(fit, &open) {
+            continue;
+        }
+        if open.rows.rows.len() * fit.x.n_columns() <= MAX_CELLS || threads == 1 {
+            small.push((id, Some(open), None));
+            continue;
+        }
+        if let Some((test, children)) = whole.split(open, &mut workers) {
+            let children = children.map(|child| (push_top(fit, &mut top, &child), child));
+            top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
+            pending.extend(children);
+        }
+    }
+    fit.team.each(&mut small, &mut workers, |worker, (_, open, piece)| {
+        let open = open.take().expect("each node is grown once");
+        *piece = Some(grow_small(&whole, open, worker));
+    });
+    if fit.team.cancelled() {
+        return Err(Error::Interrupted);
+    }
+    for (id, _, piece) in small {
+        let mut piece = piece.expect("each node has been grown");
+        piece.finish(fit.units);
+        top.set_outcome(id, NodeOutcome::Subtree(piece));
+    }
+    drop((workers, all, targets));
+    Ok(top.assemble(fit, fit.x.n_columns()))
+}
+
+/// A node's rows: in ascending order of their ids, and in the order of their targets if the
+/// criterion ranks them.
+struct NodeRows<'a> {
+    rows: &'a mut [u32],
+    targets: &'a mut [u32],
+}
+
+/// A node that is still to be grown.
+struct OpenNode<'a, N> {
+    rows: NodeRows<'a>,
+    node: N,
+    depth: u32,
+    inherited: Inherited,
+}
+
+/// X as a node reads it.
+#[derive(Clone, Copy)]
+enum Cells<'a, X> {
+    Whole(&'a Matrix<'a, X>),
+    /// Feature by feature; rows are numbered from 0.
+    Local(&'a [X]),
+}
+
+/// The rows that nodes are made of, and their targets.
+struct Table<'a, X, C: Criterion> {
+    fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    cells: Cells<'a, X>,
+    /// By row.
+    items: &'a [C::Item],
+    n_rows: usize,
+}
+
+/// Buffers of one thread.
+struct Worker<X, C: Criterion> {
+    /// The values of a feature, by place in the node.
+    values: Vec<X>,
+    scratch: C::Scratch,
+    items: Vec<C::Item>,
+    spare: Vec<u32>,
+    drawer: FeatureDrawer,
+    contributions: Vec<C::Contribution>,
+    /// By row of X: its rank among its node's targets, or its local number.
+    by_row: Vec<u32>,
+    local: LocalRows<X, C>,
+}
+
+/// The copy of a subtree.
+struct LocalRows<X, C: Criterion> {
+    cells: Vec<X>,
+    items: Vec<C::Item>,
+}
+
+impl<X: Cell, C: Criterion> Worker<X, C> {
+    fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            scratch: C::Scratch::default(),
+            items: Vec::new(),
+            spare: Vec::new(),
+            drawer: FeatureDrawer::default(),
+            contributions: Vec::new(),
+            by_row: Vec::new(),
+            local: LocalRows { cells: Vec::new(), items: Vec::new() },
+        }
+    }
+}
+
+/// Appends a node to the top of the tree and returns its number.
+fn push_top<M: ?Sized, C: Criterion>(
+    fit: &Fit<'_, M, C>,
+    top: &mut TreeTop,
+    open: &OpenNode<'_, C::NodeStats>,
+) -> usize {
+    let id = top.push(fit.criterion, &open.node);
+    fit.clamp(open.inherited, || top.value_mut(id, fit.criterion.n_values()));
+    id
+}
+
+/// Whether the rules make a node a leaf, or the fit was cancelled. Counts the rows of a leaf as
+/// finished.
+fn finish_leaf<M: ?Sized, C: Criterion>(fit: &Fit<'_, M, C>, open: &OpenNode<'_, C::NodeStats>) -> bool {
+    let is_leaf = fit.is_leaf(&open.node, open.depth) || fit.team.cancelled();
+    fit.team.add_finished(if is_leaf { open.rows.rows.len() } else { 0 });
+    is_leaf
+}
+
+/// Grows a node and its descendants, depth-first, with one thread, on a copy of their part of X.
+fn grow_small<X: Cell, C: Criterion>(
+    whole: &Table<'_, X, C>,
+    mut root: OpenNode<'_, C::NodeStats>,
+    worker: &mut Worker<X, C>,
+) -> TreePiece {
+    let fit = whole.fit;
+    let mut local = std::mem::replace(&mut worker.local, LocalRows { cells: Vec::new(), items: Vec::new() });
+    local.take_in(whole, &mut root.rows, &mut worker.by_row);
+    let n_rows = root.rows.rows.len();
+    let table = Table { fit, cells: Cells::Local(&local.cells), items: &local.items, n_rows };
+    let mut piece = TreePiece::with_capacity(fit.max_nodes(&root.node, root.depth), fit.criterion.n_values());
+    // Each with the inner node whose right child it is; `None` for a left child, which follows its
+    // parent.
+    let mut pending = vec![(root, None)];
+    while let Some((open, right_of)) = pending.pop() {
+        let id = piece.push(fit.criterion, &open.node);
+        fit.clamp(open.inherited, || piece.value_mut(id, fit.criterion.n_values()));
+        if let Some(parent) = right_of {
+            piece.set_right(parent, id);
+        }
+        if finish_leaf(fit, &open) {
+            continue;
+        }
+        let depth = open.depth;
+        if let Some((test, [left, right])) = table.split(open, std::slice::from_mut(worker)) {
+            piece.split(id, depth, test);
+            pending.extend([(right, Some(id)), (left, None)]);
+        }
+    }
+    worker.local = local;
+    piece
+}
+
+impl<X: Cell, C: Criterion> LocalRows<X, C> {
+    /// Copies the cells and targets of these rows, and numbers the rows from 0.
+    fn take_in(&mut self, whole: &Table<'_, X, C>, rows: &mut NodeRows<'_>, local_ids: &mut Vec<u32>) {
+        let (n_rows, x) = (rows.rows.len(), whole.fit.x);
+        let any = x.get(rows.rows[0] as usize, 0);
+        self.cells.resize(n_rows * x.n_columns(), any);
+        self.items.clear();
+        self.items.extend(rows.rows.iter().map(|&row| whole.items[row as usize]));
+        for (local, &row) in rows.rows.iter().enumerate() {
+            for feature in 0..x.n_columns() {
+                self.cells[feature * n_rows + local] = x.get(row as usize, feature);
+            }
+        }
+        if C::Ranking::RANKED {
+            local_ids.resize(x.n_rows(), 0);
+            (0..).zip(rows.rows.iter()).for_each(|(local, &row)| local_ids[row as usize] = local);
+            rows.targets.iter_mut().for_each(|row| *row = local_ids[*row as usize]);
+        }
+        (0..).zip(rows.rows.iter_mut()).for_each(|(local, row)| *row = local);
+    }
+}
+
+/// A feature of a node, with its drawn cut.
+struct Candidate {
+    feature: usize,
+    cut: RandomCut,
+    gain: Option<f64>,
+}
+
+impl<X: Cell, C: Criterion> Table<'_, X, C> {
+    fn describe(&self, rows: &NodeRows<'_>, items: &mut Vec<C::Item>) -> C::NodeStats {
+        self.gather(rows, items);
+        self.fit.criterion.describe(items)
+    }
+
+    /// Copies the targets of a node, in ascending order if the criterion ranks them.
+    fn gather(&self, rows: &NodeRows<'_>, items: &mut Vec<C::Item>) {
+        let rows: &[u32] = if C::Ranking::RANKED { rows.targets } else { rows.rows };
+        items.clear();
+        items.extend(rows.iter().map(|&row| self.items[row as usize]));
+    }
+
+    /// Finds the split of a node and carries it out; `None` if the node stays a leaf.
+    fn split<'a>(
+        &self,
+        open: OpenNode<'a, C::NodeStats>,
+        workers: &mut [Worker<X, C>],
+    ) -> Option<(Test, [OpenNode<'a, C::NodeStats>; 2])> {
+        let fit = self.fit;
+        let Some((split, cut)) = self.search(&open, workers) else {
+            fit.team.add_finished(open.rows.rows.len());
+            return None;
+        };
+        let OpenNode { rows: NodeRows { rows, targets }, depth, inherited, .. } = open;
+        let worker = &mut workers[0];
+        let [rows, targets] = [rows, targets].map(|rows| {
+            let n_left =
+                partition_in_place(rows, |row| cut.sends_left(self.value(row, split.feature)), &mut worker.spare);
+            rows.split_at_mut(n_left)
+        });
+        let parts = [NodeRows { rows: rows.0, targets: targets.0 }, NodeRows { rows: rows.1, targets: targets.1 }];
+        let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut worker.items));
+        let weights = [&left, &right].map(|node| fit.criterion.weight(node));
+        let learned = (cut.n_missing > 0).then_some(cut.missing_left);
+        let test = Test {
+            feature: split.feature as u32,
+            threshold: cut.threshold,
+            missing_left: missing_goes_left(learned, weights[0], weights[1]),
+            right: 0,
+        };
+        let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
+        let [of_left, of_right] = inherited.of_children(fit.choices, split.feature, values);
+        let [left_rows, right_rows] = parts;
+        let depth = depth + 1;
+        Some((
+            test,
+            [
+                OpenNode { rows: left_rows, node: left, depth, inherited: of_left },
+                OpenNode { rows: right_rows, node: right, depth, inherited: of_right },
+            ],
+        ))
+    }
+
+    fn value(&self, row: u32, feature: usize) -> f64 {
+        match self.cells {
+            Cells::Whole(x) => x.get(row as usize, feature).to_f64(),
+            Cells::Local(cells) => cells[feature * self.n_rows + row as usize].to_f64(),
+        }
+    }
+
+    /// Draws features and thresholds, and decides; `None` if no cut is allowed or gains enough.
+    fn search(&self, open: &OpenNode<'_, C::NodeStats>, workers: &mut [Worker<X, C>]) -> Option<(Split, RandomCut)> {
+        let (fit, node) = (self.fit, &open.node);
+        let mut table = C::Table::default();
+        let contributions = self.contributions(open, &mut table, &mut workers[0]);
+        let search = NodeSearch { rows: self, open, table: &table, contributions: &contributions };
+        let candidates = if workers.len() == 1 { search.alone(&mut workers[0]) } else { search.together(workers) };
+        workers[0].contributions = contributions;
+        let found = candidates.iter().filter_map(|candidate| {
+            let cut = Cut { n_left: candidate.cut.n_left(), missing_left: candidate.cut.missing_left };
+            let gain = candidate.gain?;
+            Some((candidate.feature, Found { top: gain, gain, cut }))
+        });
+        // A feature has one cut, so its first cut that ties with the highest gain is this one.
+        let split = decide(found, fit.criterion.noise(node), |_, _| None)?;
+        let winner = candidates.into_iter().find(|candidate| candidate.feature == split.feature)?;
+        fit.is_worthwhile(node, &split).then_some((split, winner.cut))
+    }
+
+    /// What each row of the node adds to its sums, in the order of its rows.
+    fn contributions(
+        &self,
+        open: &OpenNode<'_, C::NodeStats>,
+        table: &mut C::Table,
+        worker: &mut Worker<X, C>,
+    ) -> Vec<C::Contribution> {
+        let criterion = self.fit.criterion;
+        self.gather(&open.rows, &mut worker.items);
+        criterion.tabulate(&open.node, &worker.items, table);
+        if C::Ranking::RANKED {
+            worker.by_row.resize(worker.by_row.len().max(self.n_rows), 0);
+            (0..).zip(open.rows.targets.iter()).for_each(|(rank, &row)| worker.by_row[row as usize] = rank);
+        }
+        let ranks = &worker.by_row;
+        let contribution =
+            |&row: &u32| criterion.contribution(&open.node, self.items[row as usize], || ranks[row as usize] as usize);
+        let mut contributions = std::mem::take(&mut worker.contributions);
+        contributions.clear();
+        contributions.extend(open.rows.rows.iter().map(contribution));
+        contributions
+    }
+
+    /// Copies the values of a feature, in the order of the node's rows.
+    fn gather_values(&self, rows: &[u32], feature: usize, values: &mut Vec<X>) -> Extremes<X> {
+        values.clear();
+        match self.cells {
+            Cells::Whole(x) => values.extend(rows.iter().map(|&row| x.get(row as usize, feature))),
+            Cells::Local(cells) => {
+                let cells = &cells[feature * self.n_rows..][..self.n_rows];
+                values.extend(rows.iter().map(|&row| cells[row as usize]));
+            }
+        }
+        Extremes::new(values)
+    }
+}
+
+/// The search for the split of one node.
+struct NodeSearch<'a, 'r, X, C: Criterion> {
+    rows: &'a Table<'a, X, C>,
+    open: &'a OpenNode<'r, C::NodeStats>,
+    table: &'a C::Table,
+    contributions: &'a [C::Contribution],
+}
+
+impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
+    /// Evaluates the drawn features by one thread: the values of a feature are read once.
+    fn alone(&self, worker: &mut Worker<X, C>) -> Vec<Candidate> {
+        let (fit, inherited) = (self.rows.fit, self.open.inherited);
+        let mut drawer = std::mem::take(&mut worker.drawer);
+        let mut candidates = Vec::new();
+        let mut evaluate = |feature: usize| {
+            let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
+            if let Some(cut) = RandomCut::draw(inherited.seed, feature, &extremes) {
+                let mut candidate = Candidate { feature, cut, gain: None };
+                self.evaluate(&mut candidate, worker);
+                candidates.push(candidate);
+            }
+            extremes.is_constant()
+        };
+        if fit.draws() {
+            fit.draw_features(inherited, &mut drawer, evaluate);
+        } else {
+            (0..fit.x.n_columns()).for_each(|feature| _ = evaluate(feature));
+        }
+        worker.drawer = drawer;
+        candidates.sort_unstable_by_key(|candidate| candidate.feature);
+        candidates
+    }
+
+    /// Evaluates the drawn features by all threads. Whether a feature is constant is known only
+    /// when its values have been read, so first the extremes of all features are found.
+    fn together(&self, workers: &mut [Worker<X, C>]) -> Vec<Candidate> {
+        let (fit, inherited) = (self.rows.fit, self.open.inherited);
+        let mut all: Vec<(usize, Option<Extremes<X>>)> =
+            (0..fit.x.n_columns()).map(|feature| (feature, None)).collect();
+        fit.team.each(&mut all, workers, |worker, (feature, extremes)| {
+            if !fit.team.cancelled() {
+                *extremes = Some(self.rows.gather_values(self.open.rows.rows, *feature, &mut worker.values));
+            }
+        });
+        let extremes = |feature: usize| all[feature].1.as_ref();
+        let features: Vec<usize> = if fit.draws() {
+            let is_constant = |feature: usize| extremes(feature).is_none_or(Extremes::is_constant);
+            let drawn = fit.draw_features(inherited, &mut workers[0].drawer, is_constant);
+            drawn.iter().map(|&feature| feature as usize).collect()
+        } else {
+            (0..fit.x.n_columns()).collect()
+        };
+        let candidate = |feature: usize| {
+            let cut = RandomCut::draw(inherited.seed, feature, extremes(feature)?)?;
+            Some(Candidate { feature, cut, gain: None })
+        };
+        let mut candidates: Vec<Candidate> = features.into_iter().filter_map(candidate).collect();
+        fit.team.each(&mut candidates, workers, |worker, candidate| {
+            if !fit.team.cancelled() {
+                self.rows.gather_values(self.open.rows.rows, candidate.feature, &mut worker.values);
+                self.evaluate(candidate, worker);
+            }
+        });
+        candidates
+    }
+
+    /// Finds the gain of a candidate's cut, if it is allowed. The worker has the values of its
+    /// feature.
+    fn evaluate(&self, candidate: &mut Candidate, worker: &mut Worker<X, C>) {
+        let Fit { criterion, rules, choices, .. } = *self.rows.fit;
+        let Worker { values, scratch, .. } = worker;
+        let Candidate { feature, cut, gain } = candidate;
+        cut.count(values);
+        let (n_left, len) = (cut.n_left(), values.len());
+        if n_left < rules.min_rows_leaf || len - n_left < rules.min_rows_leaf {
+            return;
+        }
+        let one = OneCut {
+            goes_left: |place: usize| cut.sends_left(values[place].to_f64()),
+            n_left,
+            min_weight: rules.min_weight_leaf,
+            value_order: self.open.inherited.value_order(choices, *feature),
+        };
+        *gain = criterion.gain_of_cut(&self.open.node, self.table, self.contributions, &one, scratch);
+    }
+}
+
+/// Least and greatest value of a feature in a node.
+pub(super) struct Extremes<X> {
+    least: X,
+    greatest: X,
+    pub n_missing: usize,
+    len: usize,
+}
+
+impl<X: Cell> Extremes<X> {
+    fn new(values: &[X]) -> Self {
+        let (mut least, mut greatest, mut n_missing) = (X::INFINITY, X::NEG_INFINITY, 0);
+        for &value in values {
+            least = if value < least { value } else { least };
+            greatest = if value > greatest { value } else { greatest };
+            n_missing += usize::from(value.is_missing());
+        }
+        Self { least, greatest, n_missing, len: values.len() }
+    }
+
+    /// Of values in ascending order, of which the first `n_values` are not missing.
+    pub fn of_sorted(len: usize, n_values: usize, value: impl Fn(usize) -> X) -> Self {
+        let (least, greatest) =
+            if n_values == 0 { (X::INFINITY, X::NEG_INFINITY) } else { (value(0), value(n_values - 1)) };
+        Self { least, greatest, n_missing: len - n_values, len }
+    }
+
+    /// Whether all values are the same, missing ones included.
+    fn is_constant(&self) -> bool {
+        self.n_missing == self.len || (self.n_missing == 0 && self.least == self.greatest)
+    }
+
+    /// Least and greatest value; `None` if all are missing.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        (self.n_missing < self.len).then(|| [self.least, self.greatest].map(Cell::to_f64))
+    }
+}
