@@ -49,7 +49,7 @@ pub(crate) trait GainBounds<C: Criterion> {
 /// its local number.
 pub(crate) struct SmallNode<'a, C: Criterion> {
     pub orders: LocalOrders<'a>,
-    /// The features that are evaluated, ascending. Bounds are in this order.
+    /// The features that are evaluated, ascending, at least one. Bounds are in this order.
     pub features: &'a [u32],
     pub items: &'a [C::Item],
     /// Filled only for criteria that rank their targets.

@@ -213,6 +213,10 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
             tables.tabulate(fit.criterion, &task.node, subtree, orders, child);
         }
         search.draw_features(fit, task.inherited, |feature| subtree.is_constant(orders, feature));
+        if search.features.is_empty() {
+            // All features are constant.
+            return None;
+        }
         let Search { features, bounds, .. } = search;
         let rows = SmallNode {
             orders,
