@@ -7,8 +7,11 @@ use super::{Criterion, Cuts};
 use crate::columns::local::{LOCAL_ROWS, LocalOrders};
 use crate::contribution::{Contributions, TagCell};
 
+/// How the tags that a criterion's gain bounds read are stored.
+pub(crate) type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
+
 /// The tags that a criterion's gain bounds read.
-pub(crate) type Tag<C> = <<<C as Criterion>::Bounds as GainBounds<C>>::TagCell as TagCell>::Tag;
+pub(crate) type Tag<C> = <TagCellOf<C> as TagCell>::Tag;
 
 /// Contributions and tags of this criterion.
 pub(crate) trait ContributionsOf<C: Criterion>:

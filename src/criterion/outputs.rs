@@ -5,7 +5,8 @@
 //! may gain much for another. Cost: one whole sweep per output.
 
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, ScalarTargets, TargetRanking, Unranked,
+    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, ScalarTargets, TagCellOf, TargetRanking,
+    Unranked,
 };
 use crate::contribution::{Carried, TagCell};
 use crate::split::{Contest, Cut};
@@ -189,7 +190,7 @@ impl<C: Criterion> Criterion for Outputs<C> {
             let contributions = Carried {
                 items: rows,
                 contribution: |row: u32| criterion.contribution(node, items[row as usize], || rank(row)),
-                tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[rank(rows[place])]),
+                tag: |place: usize| TagCellOf::<C>::from_u32(|| tags[rank(rows[place])]),
             };
             let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
             let sums: &mut dyn Contest = &mut sums;

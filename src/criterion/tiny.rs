@@ -70,7 +70,7 @@ impl<F: Fn(usize, usize) -> bool> TinyNode<'_, F> {
     ///
     /// For each feature, `cuts` has a bit per cut, the lowest for a single row on the left.
     #[inline(always)]
-    pub fn first_of_twins(&self, cuts: impl Fn(usize, &TinyOrder) -> u32) -> Option<(usize, usize)> {
+    pub fn first_of_same_partition(&self, cuts: impl Fn(usize, &TinyOrder) -> u32) -> Option<(usize, usize)> {
         let rows = |order: &[u8]| order.iter().fold(0u32, |rows, row| rows | 1 << (row % MAX_TINY_ROWS as u8));
         let all = rows(self.rows);
         let mut winner = None;

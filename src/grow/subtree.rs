@@ -35,7 +35,7 @@ use super::tree_piece::TreePiece;
 use crate::columns::Columns;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::contribution::{Indexed, LookedUp, TagCell};
-use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TargetRanking};
+use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TagCellOf, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -50,8 +50,6 @@ const MAX_CELLS: usize = 65_536;
 pub(super) fn max_rows(n_features: usize) -> usize {
     (MAX_CELLS / n_features).clamp(256, 16_384)
 }
-
-type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
 
 /// Buffers of one thread, reused from subtree to subtree.
 pub(super) struct Workspace<X, C: Criterion> {

@@ -21,7 +21,7 @@ use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::criterion::{BoundVerdict, ContributionsOf, Cuts, GainBounds, SmallNode};
 
 /// Features whose sums are computed side by side: enough to hide the latency of the additions.
-const LANES: usize = 4;
+const FEATURES_AT_ONCE: usize = 4;
 
 /// The share of a gain that the allowance for rounding may add. The smaller this share, the more an
 /// error of `t` is magnified.
@@ -118,9 +118,9 @@ impl BoundBuffers {
         let n_features = features.len();
         let order = |place: usize| orders.of(features[place] as usize);
         let mut place = 0;
-        while place + LANES <= n_features {
+        while place + FEATURES_AT_ONCE <= n_features {
             bounds.extend(highest_gains([0, 1, 2, 3].map(|lane| order(place + lane)), deviations, &self.scales));
-            place += LANES;
+            place += FEATURES_AT_ONCE;
         }
         for place in place..n_features {
             bounds.extend(highest_gains([order(place)], deviations, &self.scales));
