@@ -260,8 +260,8 @@ impl Drawing {
     }
 }
 
-/// Both engines find the same splits. Values are equal up to rounding, because sums of squares are added
-/// up in another order.
+/// Both engines find the same splits. Values are equal up to rounding, because sums of squares are
+/// added up in another order.
 fn check_engines<C: Criterion, X: Cell>(
     task: &FitTask<'_, X>,
     criterion: &C,
@@ -287,8 +287,8 @@ fn check_engines<C: Criterion, X: Cell>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// Columns that are carried along, with kernels for small and tiny nodes, and columns of the general
-    /// engine, for drawn features and constraints of all signs.
+    /// Columns that are carried along, with kernels for small and tiny nodes, and columns of the
+    /// general engine, for drawn features and constraints of all signs.
     #[test]
     fn drawn_features_and_constraints_by_both_engines(drawing in drawings()) {
         let (x, y) = drawing.data();

@@ -1,10 +1,10 @@
 //! The general engine: grows any tree, node by node.
 //!
 //! It serves the fits that `top.rs` doesn't: random thresholds, categorical features, sparse
-//! columns, several outputs; each of them also with drawn features and monotonic constraints.
-//! Criteria, sweeps and tie rule are the same, so without any of these it grows the same tree, with
-//! values that are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read
-//! through a trait object, so the engine is compiled once per criterion.
+//! columns, several outputs. Like `top.rs`, it can draw features and apply monotonic constraints.
+//! Criteria, sweeps and tie rule are the same, so it would grow the same trees, with values that
+//! are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read through a trait
+//! object, so the engine is compiled once per criterion.
 //!
 //! A node owns its slice of every column and is partitioned in place, so two nodes can be grown at
 //! the same time. All threads share the features of a large node; small nodes are distributed

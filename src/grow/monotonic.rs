@@ -1,9 +1,9 @@
 //! Monotonic constraints: predictions that must not decrease, or not increase, with a feature.
 //!
 //! Each node has a range that its value and the values of all its descendants are clamped to. A cut
-//! on a constrained feature is allowed if both sides' values are in the range and in the order of the
-//! constraint; cuts on other features are free. A split on a constrained feature divides the range at
-//! the midpoint of the children's values:
+//! on a constrained feature is allowed if both sides' values are in the range and in the order of
+//! the constraint; cuts on other features are free. A split on a constrained feature divides the
+//! range at the midpoint of the children's values:
 //!
 //! ```text
 //! node    [ low                                high ]
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! So every value in the left branch is at most every value in the right one, or at least, if
-//! predictions must not increase. This is scikit-learn's rule. Criteria check the order of a cut from
-//! its sums, when they are about to offer it.
+//! predictions must not increase. This is scikit-learn's rule. Criteria check the order of a cut
+//! from its sums, when they are about to offer it.
 
 use crate::criterion::ValueOrder;
 

@@ -333,8 +333,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         std::mem::swap(targets, spare);
     }
 
-    /// Describes the children of each split, left and right in turn, and notes the side of each row.
-    /// Children of criteria that rank targets get a table if they are not small.
+    /// Describes the children of each split, left and right in turn, and notes the side of each
+    /// row. Children of criteria that rank targets get a table if they are not small.
     fn describe_children(&self, depth: u32) -> Vec<(C::NodeStats, C::Table)> {
         let partitions = &self.partitions;
         // Two tasks per split, the left child and the right one.

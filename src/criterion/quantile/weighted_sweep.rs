@@ -108,8 +108,8 @@ pub struct WeightedTargets {
     shift: u32,
 }
 
-/// A row's target and weight. They are stored together: a sweep reads rows at random, and waits for one
-/// cache line only.
+/// A row's target and weight. They are stored together: a sweep reads rows at random, and waits for
+/// one cache line only.
 #[derive(Clone, Copy, Debug)]
 struct WeightedRow {
     target: i64,
