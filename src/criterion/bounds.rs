@@ -7,8 +7,11 @@ use super::{Criterion, Cuts};
 use crate::columns::local::{LOCAL_ROWS, LocalOrders};
 use crate::contribution::{Contributions, TagCell};
 
+/// How the tags that a criterion's gain bounds read are stored.
+pub(crate) type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
+
 /// The tags that a criterion's gain bounds read.
-pub(crate) type Tag<C> = <<<C as Criterion>::Bounds as GainBounds<C>>::TagCell as TagCell>::Tag;
+pub(crate) type Tag<C> = <TagCellOf<C> as TagCell>::Tag;
 
 /// Contributions and tags of this criterion.
 pub(crate) trait ContributionsOf<C: Criterion>:
@@ -49,7 +52,7 @@ pub(crate) trait GainBounds<C: Criterion> {
 /// its local number.
 pub(crate) struct SmallNode<'a, C: Criterion> {
     pub orders: LocalOrders<'a>,
-    /// The features that are evaluated, ascending. Bounds are in this order.
+    /// The features that are evaluated, ascending, at least one. Bounds are in this order.
     pub features: &'a [u32],
     pub items: &'a [C::Item],
     /// Filled only for criteria that rank their targets.

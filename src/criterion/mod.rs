@@ -29,7 +29,7 @@ pub(crate) mod squared;
 mod tests;
 mod tiny;
 
-pub(crate) use self::bounds::{BoundVerdict, ContributionsOf, GainBounds, NoBounds, SmallNode};
+pub(crate) use self::bounds::{BoundVerdict, ContributionsOf, GainBounds, NoBounds, SmallNode, TagCellOf};
 pub(crate) use self::common_unit::FineGrid;
 pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;

@@ -5,8 +5,8 @@
 //! may gain much for another. Cost: one whole sweep per output.
 
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, OneCut, ScalarTargets, TargetRanking,
-    Unranked,
+    ContributionsOf, Criterion, Cuts, GainBounds, NoBounds, NoTinyKernel, OneCut, ScalarTargets, TagCellOf,
+    TargetRanking, Unranked,
 };
 use crate::contribution::{Carried, TagCell};
 use crate::split::{Contest, Cut, Tournament};
@@ -88,6 +88,32 @@ impl<C: Criterion> Output<C> {
         let is_ranked = C::Ranking::RANKED;
         let ranks = if is_ranked { items.into_iter().map(C::Ranking::global_rank).collect() } else { Vec::new() };
         (table, ranks)
+    }
+
+    /// Adds the gains of this output's cuts. `rows` are the node's rows in the feature's order.
+    fn add_gains<F: Fn(usize, usize) -> bool>(
+        &self,
+        node: &C::NodeStats,
+        (table, global_ranks): &(C::Table, Vec<usize>),
+        rows: &[u32],
+        cuts: &Cuts<F>,
+        gains: &mut [(f64, usize)],
+        scratch: &mut C::Scratch,
+    ) {
+        let Self { criterion, items } = self;
+        let rank = |row: u32| {
+            let global_rank = C::Ranking::global_rank(items[row as usize]);
+            global_ranks.binary_search(&global_rank).expect("every row of the node is ranked")
+        };
+        let tags = C::Bounds::class_tags(table);
+        let contributions = Carried {
+            items: rows,
+            contribution: |row: u32| criterion.contribution(node, items[row as usize], || rank(row)),
+            tag: |place: usize| TagCellOf::<C>::from_u32(|| tags[rank(rows[place])]),
+        };
+        let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
+        let sums: &mut dyn Contest = &mut sums;
+        criterion.sweep(node, table, &contributions, cuts, &mut { sums }, scratch);
     }
 }
 
@@ -175,26 +201,12 @@ impl<C: Criterion> Criterion for Outputs<C> {
         gains.clear();
         gains.resize(contributions.len(), (0.0, 0));
         let mut n_swept = 0;
-        for ((output, node), (table, global_ranks)) in self.0.iter().zip(&node.outputs).zip(&table.outputs) {
-            let Output { criterion, items } = output;
+        for ((output, node), table) in self.0.iter().zip(&node.outputs).zip(&table.outputs) {
             // A pure output gains nothing from any cut and allows all of them.
-            if criterion.is_pure(node) {
-                continue;
+            if !output.criterion.is_pure(node) {
+                n_swept += 1;
+                output.add_gains(node, table, rows, cuts, gains, sweep);
             }
-            n_swept += 1;
-            let rank = |row: u32| {
-                let global_rank = C::Ranking::global_rank(items[row as usize]);
-                global_ranks.binary_search(&global_rank).expect("every row of the node is ranked")
-            };
-            let tags = C::Bounds::class_tags(table);
-            let contributions = Carried {
-                items: rows,
-                contribution: |row: u32| criterion.contribution(node, items[row as usize], || rank(row)),
-                tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[rank(rows[place])]),
-            };
-            let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
-            let sums: &mut dyn Contest = &mut sums;
-            criterion.sweep(node, table, &contributions, cuts, &mut { sums }, sweep);
         }
         for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
             if n_allowed == n_swept && n_allowed > 0 {

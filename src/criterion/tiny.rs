@@ -60,17 +60,18 @@ pub(crate) struct TinyNode<'a, F> {
     pub rows: &'a [u8],
     /// By feature.
     pub orders: &'a [TinyOrder],
-    /// Whether a feature's cut with this many rows on the left parts different values.
+    /// Whether a feature's cut with this many rows on the left parts different values and keeps the
+    /// feature's monotonic constraint.
     pub allow: F,
 }
 
 impl<F: Fn(usize, usize) -> bool> TinyNode<'_, F> {
-    /// The first of some cuts that parts different values, if all of them part the node's rows
-    /// alike: then their gains are equal.
+    /// The first allowed one of some cuts, if all of them part the node's rows in the same way:
+    /// then their gains are equal.
     ///
     /// For each feature, `cuts` has a bit per cut, the lowest for a single row on the left.
     #[inline(always)]
-    pub fn first_of_twins(&self, cuts: impl Fn(usize, &TinyOrder) -> u32) -> Option<(usize, usize)> {
+    pub fn first_of_same_partition(&self, cuts: impl Fn(usize, &TinyOrder) -> u32) -> Option<(usize, usize)> {
         let rows = |order: &[u8]| order.iter().fold(0u32, |rows, row| rows | 1 << (row % MAX_TINY_ROWS as u8));
         let all = rows(self.rows);
         let mut winner = None;

@@ -63,41 +63,31 @@ impl Target<'_> {
             return Err(Error::argument("y", problem));
         }
         match *self {
-            Self::Values(values) | Self::ManyValues { values, .. } => {
-                check_finite("y", values)?;
-                let limit = (f64::MAX / n_rows as f64).sqrt() / 4.0;
-                match values.iter().position(|y| y.abs() > limit) {
-                    Some(place) => Err(Error::argument(
-                        "y",
-                        format!(
-                            "{:e} in row {} is too large: its square overflows; rescale y",
-                            values[place],
-                            place / n_outputs
-                        ),
-                    )),
-                    None => Ok(()),
-                }
-            }
-            Self::Classes { n_classes, .. } | Self::ManyClasses { n_classes, .. }
-                if n_classes.saturating_mul(n_outputs) > MAX_CLASSES =>
-            {
-                Err(Error::argument("y", format!("n_classes = {n_classes} is more than {MAX_CLASSES}")))
-            }
+            Self::Values(values) | Self::ManyValues { values, .. } => check_values(values, n_rows, n_outputs),
             Self::Classes { codes, n_classes } | Self::ManyClasses { codes, n_classes, .. } => {
-                match codes.iter().position(|&code| code as usize >= n_classes) {
-                    Some(place) => Err(Error::argument(
-                        "y",
-                        format!(
-                            "class code {} in row {} is not below n_classes = {n_classes}",
-                            codes[place],
-                            place / n_outputs
-                        ),
-                    )),
-                    None => Ok(()),
-                }
+                check_codes(codes, n_classes, n_outputs)
             }
         }
     }
+}
+
+/// Checks that values are finite, and that the sum of their squares doesn't overflow.
+fn check_values(values: &[f64], n_rows: usize, n_outputs: usize) -> Result<()> {
+    check_finite("y", values)?;
+    let limit = (f64::MAX / n_rows as f64).sqrt() / 4.0;
+    let Some(place) = values.iter().position(|y| y.abs() > limit) else { return Ok(()) };
+    let (value, row) = (values[place], place / n_outputs);
+    Err(Error::argument("y", format!("{value:e} in row {row} is too large: its square overflows; rescale y")))
+}
+
+/// Checks that class codes are below the number of classes, and that there are not too many.
+fn check_codes(codes: &[u32], n_classes: usize, n_outputs: usize) -> Result<()> {
+    if n_classes.saturating_mul(n_outputs) > MAX_CLASSES {
+        return Err(Error::argument("y", format!("n_classes = {n_classes} is more than {MAX_CLASSES}")));
+    }
+    let Some(place) = codes.iter().position(|&code| code as usize >= n_classes) else { return Ok(()) };
+    let (code, row) = (codes[place], place / n_outputs);
+    Err(Error::argument("y", format!("class code {code} in row {row} is not below n_classes = {n_classes}")))
 }
 
 /// Checks the targets of a Poisson deviance: none is negative, and a row with weight has a target

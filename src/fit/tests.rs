@@ -317,3 +317,21 @@ proptest! {
         check_engines(&task, &criterion, &items, &order)?;
     }
 }
+
+/// Whatever is drawn is constant, so no feature is evaluated: the root is a leaf, in nodes of every
+/// size.
+#[test]
+fn drawn_features_may_all_be_constant() {
+    let params = Params { max_features: MaxFeatures::Count(1), ..Params::default() };
+    for n_rows in [2, 3, 16, 17, 65, 300, 20_000] {
+        let (cells, weights) = (vec![7.0; 3 * n_rows], vec![0.5; n_rows]);
+        let x = Matrix::from_rows(&cells, n_rows, 3).unwrap();
+        let y: Vec<f64> = (0..n_rows).map(|row| row as f64).collect();
+        for loss in [Loss::SquaredError, Loss::AbsoluteError, Loss::Quantile(0.3), Loss::Poisson] {
+            for weights in [None, Some(&*weights)] {
+                let tree = fit(&x, Target::Values(&y), weights, loss, &params).unwrap();
+                assert_eq!(tree.n_leaves(), 1, "{n_rows} rows, {loss:?}");
+            }
+        }
+    }
+}

@@ -10,7 +10,7 @@
 
 /// Buffers, reused from node to node.
 #[derive(Default)]
-pub(super) struct Categories {
+pub(super) struct CategoryOrder {
     /// In the order of the codes.
     rows: Vec<u32>,
     /// By category, in the order of the codes: its mean target, and the start and end of its rows.
@@ -18,7 +18,7 @@ pub(super) struct Categories {
     runs: Vec<(usize, usize)>,
 }
 
-impl Categories {
+impl CategoryOrder {
     /// Sorts rows, which come in the order of their codes, by the mean of their category, then by
     /// code. Missing values stay last. `sample` returns a row's target and weight.
     ///

@@ -1,8 +1,8 @@
 //! The general engine: grows any tree, node by node.
 //!
-//! It serves the fits that `top.rs` doesn't: features or thresholds drawn at random, monotonic
-//! constraints, categorical features, sparse columns, several outputs. Criteria, sweeps and tie
-//! rule are the same, so with nothing to draw or forbid it grows the same tree, with values that
+//! It serves the fits that `top.rs` doesn't: random thresholds, categorical features, sparse
+//! columns, several outputs. Like `top.rs`, it can draw features and apply monotonic constraints.
+//! Criteria, sweeps and tie rule are the same, so it would grow the same trees, with values that
 //! are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read through a trait
 //! object, so the engine is compiled once per criterion.
 //!
@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
-use super::category::Categories;
+use super::category::CategoryOrder;
 use super::inherited::{Inherited, constrained_value};
 use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
 use crate::contribution::{Carried, MissingFirst, TagCell};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, TargetRanking};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, TagCellOf, TargetRanking};
 use crate::data::Values;
 use crate::error::{Error, Result};
 use crate::params::{Choices, Splitter};
@@ -84,7 +84,7 @@ struct Worker<C: Criterion> {
     /// The right part of a partition.
     spare: Vec<u32>,
     items: Vec<C::Item>,
-    categories: Categories,
+    categories: CategoryOrder,
     /// By row: whether the current sparse column has an entry. All false between uses.
     has_entry: Vec<bool>,
 }
@@ -97,7 +97,7 @@ impl<C: Criterion> Worker<C> {
             order: Vec::new(),
             spare: Vec::new(),
             items: Vec::new(),
-            categories: Categories::default(),
+            categories: CategoryOrder::default(),
             has_entry: Vec::new(),
         }
     }
@@ -460,7 +460,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
                 contribution: |row: u32| {
                     criterion.contribution(&open.node, grower.items[row as usize], || grower.rank(row))
                 },
-                tag: |place: usize| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| tags[grower.rank(order[place])]),
+                tag: |place: usize| TagCellOf::<C>::from_u32(|| tags[grower.rank(order[place])]),
             },
             value: |place: usize| grower.value(order[place], feature),
             has_missing: true,

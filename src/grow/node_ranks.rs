@@ -7,23 +7,21 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::contribution::TagCell;
-use crate::criterion::{Criterion, GainBounds, TargetRanking};
-
-type Cell<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
+use crate::criterion::{Criterion, GainBounds, TagCellOf, TargetRanking};
 
 /// By global rank: the row's rank among its node's targets, and its class tag. Threads write the
 /// entries of different nodes at the same time, so they are atomic. A relaxed store costs the same
 /// as a plain one.
 pub(super) struct NodeRanks<C: Criterion> {
     ranks: Vec<AtomicU32>,
-    tags: Vec<Cell<C>>,
+    tags: Vec<TagCellOf<C>>,
 }
 
 impl<C: Criterion> NodeRanks<C> {
     pub fn new(n_rows: usize) -> Self {
         Self {
             ranks: (0..n_rows).map(|_| AtomicU32::new(0)).collect(),
-            tags: (0..n_rows).map(|_| Cell::<C>::default()).collect(),
+            tags: (0..n_rows).map(|_| TagCellOf::<C>::default()).collect(),
         }
     }
 
@@ -45,7 +43,7 @@ impl<C: Criterion> NodeRanks<C> {
     }
 
     #[inline(always)]
-    pub fn tag(&self, item: C::Item) -> <Cell<C> as TagCell>::Tag {
+    pub fn tag(&self, item: C::Item) -> <TagCellOf<C> as TagCell>::Tag {
         self.tags[C::Ranking::global_rank(item)].get()
     }
 }

@@ -169,7 +169,9 @@ mod tests {
         for seed in 0..7_000 {
             let drawn = drawer.draw(Seed::new(seed), 3, 7, |_| false).to_vec();
             assert!(drawn.len() == 3 && drawn.is_sorted_by(|a, b| a < b), "{drawn:?}");
-            drawn.iter().for_each(|&feature| counts[feature as usize] += 1);
+            for feature in drawn {
+                counts[feature as usize] += 1;
+            }
             let other = drawer.draw(Seed::new(seed), 2, 7, |feature| feature != 5);
             assert_eq!(other, [5], "drawing goes on until a feature is not constant");
             assert!(drawer.draw(Seed::new(seed), 2, 7, |_| true).is_empty());

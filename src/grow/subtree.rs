@@ -35,7 +35,7 @@ use super::tree_piece::TreePiece;
 use crate::columns::Columns;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::contribution::{Indexed, LookedUp, TagCell};
-use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TargetRanking};
+use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TagCellOf, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::params::Rules;
 use crate::partition::{keep_rows, partition_rows};
@@ -51,7 +51,15 @@ pub(super) fn max_rows(n_features: usize) -> usize {
     (MAX_CELLS / n_features).clamp(256, 16_384)
 }
 
-type TagCellOf<C> = <<C as Criterion>::Bounds as GainBounds<C>>::TagCell;
+/// A small node that waits to be grown as a subtree.
+pub(super) struct PendingSubtree<N> {
+    /// Its number in the top of the tree.
+    pub id: usize,
+    pub range: Range<usize>,
+    pub node: N,
+    pub depth: u32,
+    pub inherited: Inherited,
+}
 
 /// Buffers of one thread, reused from subtree to subtree.
 pub(super) struct Workspace<X, C: Criterion> {
@@ -141,59 +149,32 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         }
     }
 
-    /// Grows the subtree of the node whose range begins at `start`.
+    /// Grows a subtree. `local_ids` has an entry per row of X, for its number in the subtree.
     pub fn grow(
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
         columns: &Columns<C::Item>,
-        start: usize,
-        root: C::NodeStats,
-        depth: u32,
-        inherited: Inherited,
+        root: PendingSubtree<C::NodeStats>,
         local_ids: &[AtomicU16],
     ) -> TreePiece {
-        self.subtree.take_in(fit.x, columns, start..start + fit.criterion.rows(&root), local_ids);
+        let PendingSubtree { range, node, depth, inherited, .. } = root;
+        self.subtree.take_in(fit.x, columns, range, local_ids);
         self.right.resize(self.subtree.n_rows, 0);
-        let mut piece = TreePiece::with_capacity(fit.max_nodes(&root, depth), fit.criterion.n_values());
-        let mut pending =
-            vec![PendingNode { node: root, start: 0, depth, buffer: 0, column: 0, right_of: None, inherited }];
+        let mut piece = TreePiece::with_capacity(fit.max_nodes(&node, depth), fit.criterion.n_values());
+        let mut pending = vec![PendingNode { node, start: 0, depth, buffer: 0, column: 0, right_of: None, inherited }];
         while let Some(task) = pending.pop() {
             if self.grow_tiny(fit, &columns.has_missing, &task, &mut piece) {
                 continue;
             }
-            let id = piece.push(fit.criterion, &task.node);
-            fit.clamp(task.inherited, || piece.value_mut(id, fit.criterion.n_values()));
-            if let Some(parent) = task.right_of {
-                piece.set_right(parent, id);
-            }
+            let id = push_node(fit, &task, &mut piece);
             if fit.is_leaf(&task.node, task.depth) || fit.team.cancelled() {
                 continue;
             }
             if is_pair(fit, &task.node) {
                 self.grow_pair(fit, &task, id, &mut piece);
-                continue;
+            } else if let Some(split) = self.search(fit, &columns.has_missing, &task) {
+                pending.extend(self.carry_out(fit, &columns.has_missing, &task, &split, id, &mut piece));
             }
-            let Some(split) = self.search(fit, &columns.has_missing, &task) else { continue };
-            let (division, [left, right]) = self.divide(fit, &columns.has_missing, &task, &split);
-            piece.split(id, task.depth, fit.test(&division, &left, &right));
-            let depth = task.depth + 1;
-            let keep = [&left, &right].map(|child| Keep::of(fit, child, depth));
-            self.partition(&task, &division, keep);
-            let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
-            let [of_left, of_right] = task.inherited.of_children(fit.choices, division.feature, values);
-            let (buffer, column) = (1 - task.buffer, division.feature);
-            let (start, middle) = (task.start, task.start + division.n_left());
-            let right_of = Some(id);
-            pending.push(PendingNode {
-                node: right,
-                start: middle,
-                depth,
-                buffer,
-                column,
-                right_of,
-                inherited: of_right,
-            });
-            pending.push(PendingNode { node: left, start, depth, buffer, column, right_of: None, inherited: of_left });
         }
         piece
     }
@@ -205,34 +186,79 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         has_missing: &[bool],
         task: &PendingNode<C::NodeStats>,
     ) -> Option<Split> {
-        let Self { tables, scratch, search, child, .. } = self;
-        let subtree = &self.subtree;
-        let orders = subtree.orders(task.buffer, task.start, fit.criterion.rows(&task.node));
+        self.prepare_search(fit, task);
+        if self.search.features.is_empty() {
+            // All features are constant.
+            return None;
+        }
+        let verdict = self.bound_together(fit, task);
+        if let BoundVerdict::Clear { place, n_left } = verdict
+            && let Some(split) = self.clear_split(fit, has_missing, task, place, n_left)
+        {
+            return Some(split);
+        }
+        let split = self.sweep_features(fit, has_missing, task, verdict)?;
+        fit.is_worthwhile(&task.node, &split).then_some(split)
+    }
+
+    /// Fills the tables that bounds of criteria which rank targets read, and lists the features.
+    #[inline]
+    fn prepare_search(&mut self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &PendingNode<C::NodeStats>) {
+        let Self { subtree, tables, search, child, .. } = self;
+        let orders = subtree.orders_of(fit.criterion, task);
         if C::Ranking::RANKED {
             tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
             tables.tabulate(fit.criterion, &task.node, subtree, orders, child);
         }
         search.draw_features(fit, task.inherited, |feature| subtree.is_constant(orders, feature));
-        if search.features.is_empty() {
-            // All features are constant.
-            return None;
-        }
-        let Search { features, bounds, .. } = search;
+    }
+
+    /// Bounds the gains of all features in one pass, if the criterion can.
+    #[inline]
+    fn bound_together(&mut self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &PendingNode<C::NodeStats>) -> BoundVerdict {
+        let Self { subtree, tables, scratch, search: Search { features, bounds, .. }, .. } = self;
         let rows = SmallNode {
-            orders,
+            orders: subtree.orders_of(fit.criterion, task),
             features,
             items: &subtree.items,
             contributions: &tables.contributions,
             min_rows: fit.rules.min_rows_leaf,
         };
-        let verdict = C::Bounds::of_small_node(fit.criterion, &task.node, &tables.table, &rows, scratch, bounds);
-        if let BoundVerdict::Clear { place, n_left } = verdict
-            && let feature = features[place] as usize
-            && task.inherited.value_order(fit.choices, feature).is_none()
-            && let Some(split) = subtree.clear_split(fit.rules, has_missing, orders, feature, n_left, bounds[place])
-        {
-            return Some(split);
-        }
+        C::Bounds::of_small_node(fit.criterion, &task.node, &tables.table, &rows, scratch, bounds)
+    }
+
+    /// The split that the bounds determined, if the feature has no monotonic constraint and the fit
+    /// no missing values, only the number of rows limits cuts, and the values on both sides of the
+    /// cut differ.
+    fn clear_split(
+        &self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
+        place: usize,
+        n_left: usize,
+    ) -> Option<Split> {
+        let (feature, gain) = (self.search.features[place] as usize, self.search.bounds[place]);
+        let value = self.subtree.value(self.subtree.orders_of(fit.criterion, task), feature);
+        let is_clear = task.inherited.value_order(fit.choices, feature).is_none()
+            && !has_missing.contains(&true)
+            && fit.rules.limit_rows_only()
+            && value(n_left - 1) != value(n_left);
+        is_clear.then_some(Split { feature, gain, cut: Cut { n_left, missing_left: false } })
+    }
+
+    /// Bounds each feature separately if they were not bounded together, sweeps those that could
+    /// win, and decides.
+    #[inline]
+    fn sweep_features(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
+        verdict: BoundVerdict,
+    ) -> Option<Split> {
+        let Self { subtree, tables, scratch, search, .. } = self;
+        let orders = subtree.orders_of(fit.criterion, task);
         let is_unknown = verdict == BoundVerdict::Unknown;
         if is_unknown && !C::Ranking::RANKED {
             tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
@@ -248,8 +274,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         // contributions would cost more than it saves.
         let looked_up = is_unknown || C::Ranking::RANKED;
         let noise = fit.criterion.noise(&task.node);
-        let split = search.run(noise, |feature, contest| view.sweep(feature, looked_up, contest, scratch))?;
-        fit.is_worthwhile(&task.node, &split).then_some(split)
+        search.run(noise, |feature, contest| view.sweep(feature, looked_up, contest, scratch))
     }
 
     /// Grows a tiny node with its descendants. Returns false if the node is not tiny.
@@ -262,7 +287,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     ) -> bool {
         let Some(tiny) = &mut self.tiny else { return false };
         let Subtree { n_rows, cells, items, .. } = &self.subtree;
-        let orders = self.subtree.orders(task.buffer, task.start, fit.criterion.rows(&task.node));
+        let orders = self.subtree.orders_of(fit.criterion, task);
         let root = TinyRoot { fit, cells: LocalCells { cells, n_rows: *n_rows }, orders };
         if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
@@ -280,45 +305,61 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         id: usize,
         piece: &mut TreePiece,
     ) {
-        let Subtree { n_rows, items, buffers, .. } = &self.subtree;
-        let rows = &buffers[task.buffer][task.column * n_rows + task.start..][..2];
-        let values = |feature: usize| {
-            let cells = self.subtree.cells_of(feature);
-            [cells[rows[0] as usize], cells[rows[1] as usize]].map(Cell::to_f64)
-        };
-        let is_constant = |feature: usize| {
-            let [a, b] = values(feature);
-            a == b || (a.is_nan() && b.is_nan())
-        };
-        self.search.draw_features(fit, task.inherited, is_constant);
-        for feature in self.search.features.iter().map(|&feature| feature as usize) {
-            if is_constant(feature) {
-                continue;
-            }
-            let [a, b] = values(feature);
-            let mut pair = [(a, items[rows[0] as usize]), (b, items[rows[1] as usize])];
-            // NaN counts as the largest value.
-            if a > b || a.is_nan() {
-                pair.swap(0, 1);
-            }
-            let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
-            let division = Division::new(&split, 2, true, |place| pair[place].0);
-            let [left, right] = pair.map(|(_, item)| fit.criterion.describe(&[item]));
-            let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
+        let Self { subtree, search, .. } = self;
+        let rows = subtree.pair(task);
+        search.draw_features(fit, task.inherited, |feature| subtree.in_order(rows, feature).is_none());
+        for feature in search.features.iter().map(|&feature| feature as usize) {
+            let Some(pair) = subtree.in_order(rows, feature) else { continue };
+            let children = pair.map(|(_, item)| fit.criterion.describe(&[item]));
+            let values = || children.each_ref().map(|node| constrained_value(fit.criterion, node));
             let value_order = task.inherited.value_order(fit.choices, feature);
             if value_order.is_some_and(|order| !order.allows(values())) {
                 continue;
             }
-            piece.split(id, task.depth, fit.test(&division, &left, &right));
+            let split = Split { feature, gain: 0.0, cut: Cut { n_left: 1, missing_left: false } };
+            let division = Division::new(&split, 2, true, |place| pair[place].0);
+            piece.split(id, task.depth, fit.test(&division, &children[0], &children[1]));
             let inherited = task.inherited.of_children(fit.choices, feature, values);
             let [_, right] = [0, 1].map(|side| {
-                let child = piece.push(fit.criterion, [&left, &right][side]);
+                let child = piece.push(fit.criterion, &children[side]);
                 fit.clamp(inherited[side], || piece.value_mut(child, fit.criterion.n_values()));
                 child
             });
             piece.set_right(id, right);
             return;
         }
+    }
+
+    /// Carries out the split of a node, which is number `id` of the piece. Returns its children,
+    /// the left one last, because it is grown next.
+    #[inline]
+    fn carry_out(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        has_missing: &[bool],
+        task: &PendingNode<C::NodeStats>,
+        split: &Split,
+        id: usize,
+        piece: &mut TreePiece,
+    ) -> [PendingNode<C::NodeStats>; 2] {
+        let (division, [left, right]) = self.divide(fit, has_missing, task, split);
+        piece.split(id, task.depth, fit.test(&division, &left, &right));
+        let depth = task.depth + 1;
+        let keep = [&left, &right].map(|child| Keep::of(fit, child, depth));
+        self.partition(task, &division, keep);
+        let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
+        let [of_left, of_right] = task.inherited.of_children(fit.choices, division.feature, values);
+        let (start, middle) = (task.start, task.start + division.n_left());
+        let child = |node: C::NodeStats, start: usize, right_of: Option<usize>, inherited: Inherited| PendingNode {
+            node,
+            start,
+            depth,
+            buffer: 1 - task.buffer,
+            column: division.feature,
+            right_of,
+            inherited,
+        };
+        [child(right, middle, Some(id), of_right), child(left, start, None, of_left)]
     }
 
     /// Carries the split out in the winner's column and describes the children.
@@ -411,6 +452,21 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     }
 }
 
+/// Appends a node to the piece, as a leaf, and returns its number.
+#[inline]
+fn push_node<X: Cell, C: Criterion>(
+    fit: &Fit<'_, Matrix<'_, X>, C>,
+    task: &PendingNode<C::NodeStats>,
+    piece: &mut TreePiece,
+) -> usize {
+    let id = piece.push(fit.criterion, &task.node);
+    fit.clamp(task.inherited, || piece.value_mut(id, fit.criterion.n_values()));
+    if let Some(parent) = task.right_of {
+        piece.set_right(parent, id);
+    }
+    id
+}
+
 /// The buffer of a node, and the buffer of its children.
 fn buffers([first, second]: &mut [Vec<u16>; 2], buffer: usize) -> (&[u16], &mut [u16]) {
     if buffer == 0 { (first, second) } else { (second, first) }
@@ -454,6 +510,10 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         LocalOrders { columns: &self.buffers[buffer], n_rows: self.n_rows, start, len }
     }
 
+    fn orders_of(&self, criterion: &C, task: &PendingNode<C::NodeStats>) -> LocalOrders<'_> {
+        self.orders(task.buffer, task.start, criterion.rows(&task.node))
+    }
+
     /// The range of a node's part of a column in its buffer.
     fn range(&self, column: usize, start: usize, len: usize) -> Range<usize> {
         let start = column * self.n_rows + start;
@@ -484,20 +544,22 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         move |place| cells[rows[place] as usize]
     }
 
-    /// The split that the bounds determined, if the fit has no missing values, only the number of
-    /// rows limits cuts, and the values on both sides of the cut differ.
-    fn clear_split(
-        &self,
-        rules: &Rules,
-        has_missing: &[bool],
-        orders: LocalOrders<'_>,
-        feature: usize,
-        n_left: usize,
-        gain: f64,
-    ) -> Option<Split> {
-        let value = self.value(orders, feature);
-        let is_clear = !has_missing.contains(&true) && rules.limit_rows_only() && value(n_left - 1) != value(n_left);
-        is_clear.then_some(Split { feature, gain, cut: Cut { n_left, missing_left: false } })
+    /// The rows of a node that has two.
+    fn pair(&self, task: &PendingNode<C::NodeStats>) -> [u16; 2] {
+        let rows = &self.buffers[task.buffer][task.column * self.n_rows + task.start..];
+        [rows[0], rows[1]]
+    }
+
+    /// Value and target of two rows in the order of a feature, NaN last; `None` if it doesn't
+    /// separate them.
+    fn in_order(&self, rows: [u16; 2], feature: usize) -> Option<[(f64, C::Item); 2]> {
+        let cells = self.cells_of(feature);
+        let [first, second] = rows.map(|row| (cells[row as usize].to_f64(), self.items[row as usize]));
+        let (a, b) = (first.0, second.0);
+        if a == b || (a.is_nan() && b.is_nan()) {
+            return None;
+        }
+        Some(if a > b || a.is_nan() { [second, first] } else { [first, second] })
     }
 }
 

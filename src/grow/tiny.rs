@@ -273,10 +273,8 @@ impl<C: Criterion> TinyGrower<C> {
         n_left: usize,
         piece: &mut TreePiece,
     ) {
-        let n_features = root.n_features();
-        let (len, level, depth) = (node.len as usize, node.level as usize, node.depth + 1);
-        let n_right = len - n_left;
-        let order = self.orders[level * n_features + feature];
+        let (len, n_right) = (node.len as usize, node.len as usize - n_left);
+        let order = self.orders[node.level as usize * root.n_features() + feature];
         let value =
             |place: usize| root.cells.get(feature, self.rows[order[place % MAX_ROWS] as usize % MAX_ROWS]).to_f64();
         let threshold = threshold(value(n_left - 1), value(n_left));
@@ -285,32 +283,34 @@ impl<C: Criterion> TinyGrower<C> {
         let test = Test { feature: feature as u32, threshold, missing_left, right: 0 };
         piece.split(id, node.depth, test);
 
+        let depth = node.depth + 1;
         let needs_orders = |len: usize| len > 2 && !root.is_leaf(len, depth);
         if needs_orders(n_left) || needs_orders(n_right) {
-            let goes_left = order[..n_left].iter().fold(0u32, |mask, row| mask | 1 << row);
-            let (here, below) = self.orders[level * n_features..].split_at_mut(n_features);
-            for (order, left) in here.iter_mut().zip(below) {
-                partition_tiny::<N>(order, goes_left, left);
-            }
+            self.partition_orders::<N>(node.level as usize, root.n_features(), &order[..n_left]);
         }
-        let right = std::array::from_fn(|place| order[(place + n_left) % MAX_ROWS]);
         let values = || [&order[..n_left], &order[n_left..len]].map(|rows| C::TinyKernel::value(rows, &self.targets));
         let [of_left, of_right] = node.inherited.of_children(root.fit.choices, feature, values);
-        self.pending.push(PendingTiny {
-            rows: right,
-            len: n_right as u8,
-            level: node.level,
+        let right = std::array::from_fn(|place| order[(place + n_left) % MAX_ROWS]);
+        let child = |rows: TinyOrder, len: usize, level: u8, right_of: Option<u32>, inherited: Inherited| PendingTiny {
+            rows,
+            len: len as u8,
+            level,
             depth,
-            right_of: Some(id as u32),
-            inherited: of_right,
-        });
-        self.pending.push(PendingTiny {
-            rows: order,
-            len: n_left as u8,
-            level: node.level + 1,
-            depth,
-            right_of: None,
-            inherited: of_left,
-        });
+            right_of,
+            inherited,
+        };
+        self.pending.push(child(right, n_right, node.level, Some(id as u32), of_right));
+        self.pending.push(child(order, n_left, node.level + 1, None, of_left));
+    }
+
+    /// Partitions the orders of a level: the right side stays there, the left side is written to
+    /// the next level.
+    #[inline(always)]
+    fn partition_orders<const N: usize>(&mut self, level: usize, n_features: usize, left: &[u8]) {
+        let goes_left = left.iter().fold(0u32, |mask, row| mask | 1 << row);
+        let (here, below) = self.orders[level * n_features..].split_at_mut(n_features);
+        for (order, left) in here.iter_mut().zip(below) {
+            partition_tiny::<N>(order, goes_left, left);
+        }
     }
 }

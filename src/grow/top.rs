@@ -29,7 +29,7 @@ use super::inherited::{Inherited, constrained_value};
 use super::node_ranks::NodeRanks;
 use super::random::FeatureDrawer;
 use super::sides::Sides;
-use super::subtree::{self, Workspace};
+use super::subtree::{self, PendingSubtree, Workspace};
 use crate::columns::{Columns, SortedColumn};
 use crate::contribution::Carried;
 use crate::criterion::{ContributionsOf, Criterion, TargetRanking};
@@ -75,15 +75,6 @@ impl<C: Criterion> OpenNode<C> {
     fn range(&self, criterion: &C) -> Range<usize> {
         self.start..self.start + criterion.rows(&self.node)
     }
-}
-
-/// A node that waits to be grown as a subtree.
-struct PendingSubtree<C: Criterion> {
-    id: usize,
-    range: Range<usize>,
-    node: C::NodeStats,
-    depth: u32,
-    inherited: Inherited,
 }
 
 /// A node that has been split, but whose range has not been partitioned yet.
@@ -164,7 +155,7 @@ struct Top<'a, X, C: Criterion> {
     /// Splits of the last level, in ascending order of their ranges. Each column is partitioned
     /// when it is searched for the next level.
     partitions: Vec<PendingPartition>,
-    waiting: Vec<PendingSubtree<C>>,
+    waiting: Vec<PendingSubtree<C::NodeStats>>,
     sides: Sides,
     ranks: NodeRanks<C>,
     spare_targets: SortedColumn<C::Item>,
@@ -244,7 +235,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         if C::Ranking::RANKED {
             self.partition_targets();
         }
-        self.describe_children(depth + 1);
+        let children = self.describe_children(depth + 1);
+        self.open_children(children);
         self.sides.publish();
     }
 
@@ -341,12 +333,13 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         std::mem::swap(targets, spare);
     }
 
-    /// Describes the children of each split, notes the side of each row, and makes the children the
-    /// next level. Children of criteria that rank targets get a table if they are not small.
-    fn describe_children(&mut self, depth: u32) {
+    /// Describes the children of each split, left and right in turn, and notes the side of each
+    /// row. Children of criteria that rank targets get a table if they are not small.
+    fn describe_children(&self, depth: u32) -> Vec<(C::NodeStats, C::Table)> {
+        let partitions = &self.partitions;
         // Two tasks per split, the left child and the right one.
         let mut children: Vec<_> =
-            (0..2 * self.partitions.len()).map(|k| (k / 2, k % 2 == 0, None, C::Table::default())).collect();
+            (0..2 * partitions.len()).map(|k| (k / 2, k % 2 == 0, None, C::Table::default())).collect();
         let describer = ChildDescriber {
             fit: self.fit,
             columns: &self.columns,
@@ -357,16 +350,19 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         };
         let mut buffers = vec![Vec::new(); self.fit.team.threads()];
         self.fit.team.each(&mut children, &mut buffers, |buffer, (parent, is_left, node, table)| {
-            let parent = &self.partitions[*parent];
+            let parent = &partitions[*parent];
             *node = Some(if C::Ranking::RANKED {
                 describer.describe_ranked(parent, *is_left, table)
             } else {
                 describer.describe(parent, *is_left, buffer)
             });
         });
+        children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table)).collect()
+    }
 
-        let mut children =
-            children.into_iter().map(|(.., node, table)| (node.expect("each child has been described"), table));
+    /// Appends the children of each split to the tree and makes them the next level.
+    fn open_children(&mut self, children: Vec<(C::NodeStats, C::Table)>) {
+        let mut children = children.into_iter();
         for PendingPartition { id, start, division, inherited, .. } in &self.partitions {
             let (left, left_table) = children.next().expect("a left child");
             let (right, right_table) = children.next().expect("a right child");
@@ -396,10 +392,9 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         subtrees.sort_by_key(|subtree| std::cmp::Reverse(subtree.range.len()));
         let mut work: Vec<_> = subtrees.into_iter().map(|subtree| (subtree.id, Some(subtree), None)).collect();
         fit.team.each(&mut work, workspaces, |workspace, (_, subtree, piece)| {
-            let PendingSubtree { range, node, depth, inherited, .. } =
-                subtree.take().expect("each subtree is grown once");
-            let n_rows = range.len();
-            let mut grown = workspace.grow(fit, columns, range.start, node, depth, inherited, local_ids);
+            let subtree = subtree.take().expect("each subtree is grown once");
+            let n_rows = subtree.range.len();
+            let mut grown = workspace.grow(fit, columns, subtree, local_ids);
             grown.finish(fit.units);
             fit.team.add_finished(n_rows);
             *piece = Some(grown);
@@ -566,7 +561,9 @@ fn draw_candidates<X: Cell, C: Criterion>(
         let is_constant =
             |feature: usize| candidates[feature].get(node).is_none_or(|one| one.bound != Some(f64::INFINITY));
         let drawn = fit.draw_features(open.inherited, &mut drawer, is_constant);
-        drawn.iter().for_each(|&feature| is_drawn[feature as usize] = true);
+        for &feature in drawn {
+            is_drawn[feature as usize] = true;
+        }
         for (of_feature, is_drawn) in candidates.iter_mut().zip(&mut is_drawn) {
             if let Some(candidate) = of_feature.get_mut(node).filter(|_| !*is_drawn) {
                 candidate.bound = Some(f64::NEG_INFINITY);

@@ -7,12 +7,12 @@ use std::ops::Range;
 use super::Units;
 use crate::criterion::{Criterion, TinyKernel, TinySummary};
 use crate::threads::Team;
-use crate::tree::{Node, Statistics, Test, Tree};
+use crate::tree::{ArenaNode, Statistics, Test, Tree};
 
 /// Nodes in depth-first order with their statistics. Every node begins as a leaf.
 #[derive(Default)]
 pub(super) struct TreePiece {
-    nodes: Vec<Node>,
+    nodes: Vec<ArenaNode>,
     statistics: Statistics,
     /// Depth, in the whole tree, of the deepest child of an inner node.
     depth: u32,
@@ -27,7 +27,7 @@ impl TreePiece {
         if C::WEIGHTED {
             self.statistics.weight.get_or_insert_default().push(criterion.weight(node));
         }
-        self.nodes.push(Node::leaf());
+        self.nodes.push(ArenaNode::leaf());
         self.nodes.len() - 1
     }
 
@@ -42,20 +42,20 @@ impl TreePiece {
         let impurity = kernel.write_summary(criterion, rows, summary, &mut self.statistics.values);
         self.statistics.impurity.push(impurity);
         self.statistics.rows.push(rows as u32);
-        self.nodes.push(Node::leaf());
+        self.nodes.push(ArenaNode::leaf());
         self.nodes.len() - 1
     }
 
     /// Turns a leaf at this depth of the tree into an inner node.
     pub fn split(&mut self, id: usize, depth: u32, test: Test) {
-        self.nodes[id] = Node::inner(test);
+        self.nodes[id] = ArenaNode::inner(test);
         self.depth = self.depth.max(depth + 1);
     }
 
     /// Sets the right child of an inner node.
     pub fn set_right(&mut self, id: usize, right: usize) {
         let test = self.nodes[id].test().expect("only inner nodes have children");
-        self.nodes[id] = Node::inner(Test { right: right as u32, ..test });
+        self.nodes[id] = ArenaNode::inner(Test { right: right as u32, ..test });
     }
 
     /// The values that a node predicts.
@@ -119,7 +119,7 @@ pub(super) struct PlacedNodes<'a> {
 
 /// One of the arrays of a tree, empty at first. Each array is filled by one thread.
 enum Array<'a> {
-    Nodes(&'a mut Vec<Node>),
+    Nodes(&'a mut Vec<ArenaNode>),
     Values(&'a mut Vec<f64>),
     Impurity(&'a mut Vec<f64>),
     Rows(&'a mut Vec<u32>),

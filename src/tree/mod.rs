@@ -22,7 +22,7 @@ mod validate;
 pub(crate) use self::arrays::Arrays;
 pub(crate) use self::categories::{Categories, CategorySets};
 use self::categories::{n_words, set_threshold};
-pub(crate) use self::node::{ArenaNode, ArenaNode as Node, Test};
+pub(crate) use self::node::{ArenaNode, Test};
 pub(crate) use self::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::predict::Layouts;

@@ -1,4 +1,4 @@
-"""The documents are true: their code runs, the things that they name exist, and their links resolve.
+"""The documents are true: their code runs, what they name exists, and their links resolve.
 
 Rust blocks are documentation tests: ``src/lib.rs`` includes the documents that have them.
 """
@@ -16,10 +16,26 @@ import pytest
 from compare import report, store
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-TEXTS = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in DOCUMENTS}
+NOTES = sorted(ROOT.glob("src/**/README.md"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *NOTES])
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCUMENTS}
 # Pages for users. The other pages are for engineers, who have a clone.
-USERS = {name: text for name, text in TEXTS.items() if name == "README.md" or "/" in name}
+USERS = {
+    name: text for name, text in TEXTS.items() if name == "README.md" or name.startswith("docs/")
+}
+# The notes on the sources, and the map that leads to them.
+SOURCE_TEXTS = {
+    name: text
+    for name, text in TEXTS.items()
+    if name == "ARCHITECTURE.md" or name.startswith("src/")
+}
+# Where tests, and the code that the notes name, can be.
+CODE = sorted(
+    path
+    for folder in ("src", "tests", "python", "benches", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".py", ".rs"}
+)
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -35,6 +51,7 @@ WITH_PYTHON = {name: text for name, text in USERS.items() if blocks(text, "pytho
 
 def test_the_documents_are_found() -> None:
     assert {"README.md", "docs/quick-start.md", "docs/differences.md"} <= WITH_PYTHON.keys()
+    assert {"ARCHITECTURE.md", "src/grow/README.md", "src/predict/README.md"} <= SOURCE_TEXTS.keys()
 
 
 @each(WITH_PYTHON)
@@ -143,9 +160,11 @@ def test_commands_exist(name: str, text: str) -> None:
 
 @each(TEXTS)
 def test_tests_that_are_named_exist(name: str, text: str) -> None:
-    """Written `test_file.py::test_name` or `file.rs::name`, without folders where the name is enough."""
+    """Written `test_file.py::test_name` or `file.rs::name`; folders only where they are needed."""
     for file, test in re.findall(r"`([\w/]+\.(?:py|rs))::(\w+)`", text):
-        found = [path for path in ROOT.glob(f"**/{file}") if ".venv" not in path.parts]
+        found = [
+            path for path in CODE if f"/{path.relative_to(ROOT).as_posix()}".endswith(f"/{file}")
+        ]
         assert found, f"{name} names {file}"
         assert any(test in functions(path) for path in found), f"{name} names {file}::{test}"
 
@@ -155,3 +174,28 @@ def functions(path: Path) -> set[str]:
     if path.suffix == ".rs":
         return set(re.findall(r"\bfn (\w+)", source))
     return {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_notes_name_tests() -> None:
+    """Otherwise the test above checks nothing of them."""
+    named = {name for name, text in TEXTS.items() if re.search(r"`[\w/]+\.rs::\w+`", text)}
+    assert {path.relative_to(ROOT).as_posix() for path in NOTES} <= named
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda path: path.parent.name)
+def test_a_note_names_the_files_of_its_folder_and_no_others(note: Path) -> None:
+    spans = " ".join(re.findall(r"`([^`\n]+)`", note.read_text(encoding="utf-8")))
+    named = set(re.findall(r"[\w/]+\.(?:rs|py)\b", spans))
+    own = {path.name for path in note.parent.glob("*.rs")} - {"mod.rs", "tests.rs"}
+    assert own - {name.rpartition("/")[2] for name in named} == set()
+    roots = [note.parent, ROOT, ROOT / "src", ROOT / "src/criterion", ROOT / "tests/python"]
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+
+
+@each(SOURCE_TEXTS)
+def test_names_of_the_sources_exist(name: str, text: str) -> None:
+    """`Type::name`, with any number of parts, and `TypeName`: each part is in the sources."""
+    code = "".join(path.read_text(encoding="utf-8") for path in CODE)
+    spans = re.findall(r"`([A-Za-z_]\w*(?:::\w+)*)`", text)
+    parts = {part for span in spans for part in span.split("::") if re.search(r"::|[A-Z]", span)}
+    assert {part for part in parts if not re.search(rf"\b{part}\b", code)} == set()

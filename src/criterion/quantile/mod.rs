@@ -34,7 +34,7 @@ use self::few_rows::{FEW_ROWS, FewRows};
 use self::screen::SlopeScreen;
 use self::screened_order::Weights;
 use self::sweep::QuantileScratch;
-use self::tiny::TinyDeviations;
+use self::tiny::TinyAbsoluteError;
 use self::weighted_sweep::WeightedTargets;
 use super::common_unit::{FineGrid, common_unit};
 use super::{
@@ -69,7 +69,7 @@ pub(crate) trait RankedSample: Sample<f64> {
 
 impl RankedSample for f64 {
     type TagCell = AtomicU8;
-    type TinyKernel = TinyDeviations;
+    type TinyKernel = TinyAbsoluteError;
 }
 
 impl RankedSample for Weighted<f64> {

@@ -15,14 +15,15 @@
 use std::hint::select_unpredictable;
 use std::num::NonZeroU64;
 
-/// Sides of a cut, as constants: kernels are compiled for each.
-pub(super) const LEFT: bool = false;
-pub(super) const RIGHT: bool = true;
+/// The sides of a cut as values of `const SIDE: bool`, for which kernels are compiled. They are
+/// the values of `is_left` elsewhere, and of a rank's bit.
+pub(super) const LEFT: bool = true;
+pub(super) const RIGHT: bool = false;
 
 /// This side's bits of a word. Bits behind the last rank count as right; no pointer moves there.
 #[inline(always)]
 pub(super) fn of_side<const SIDE: bool>(word: u64) -> u64 {
-    if SIDE == RIGHT { !word } else { word }
+    if SIDE == LEFT { word } else { !word }
 }
 
 /// The bits of a word below that of a rank.
@@ -91,7 +92,7 @@ impl Ranks for OneWord {
 #[derive(Debug, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
-    /// By side: the words with ranks of that side.
+    /// By `usize::from(SIDE)`: the words with ranks of that side.
     summaries: [WordSummary; 2],
 }
 
@@ -251,7 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn naive_neighbour(is_left: &[bool], side: bool, rank: usize, up: bool) -> Option<usize> {
-        let on_side = |&other: &usize| is_left[other] != (side == RIGHT);
+        let on_side = |&other: &usize| is_left[other] == side;
         if up { (rank + 1..is_left.len()).find(on_side) } else { (0..rank).rev().find(on_side) }
     }
 

@@ -24,7 +24,7 @@ const NO_CUT: i32 = i32::MAX / 2;
 const UNIT: f64 = 0.5;
 
 /// The kernel's buffers. Those of a node belong to the one that was described last.
-pub(crate) struct TinyDeviations {
+pub(crate) struct TinyAbsoluteError {
     min_rows_leaf: usize,
     /// The unit that all targets of the fit are multiples of, if there is one.
     multiples: Option<Grid>,
@@ -42,7 +42,7 @@ pub(crate) struct TinyDeviations {
     bitmap: Bitmap,
 }
 
-impl TinyKernel<Quantile<f64>> for TinyDeviations {
+impl TinyKernel<Quantile<f64>> for TinyAbsoluteError {
     /// Only for medians, and not for the heaps, which other kernels are compared with.
     fn new(criterion: &Quantile<f64>, min_rows_leaf: usize) -> Option<Self> {
         if criterion.level != Level::HALF || criterion.method == MedianMethod::TwoHeaps {
@@ -129,7 +129,7 @@ impl TinyKernel<Quantile<f64>> for TinyDeviations {
             (0..N).fold(0u32, |cuts, place| cuts | u32::from(losses[place] <= bar) << place)
         };
         if top < NO_CUT
-            && let Some(winner) = node.first_of_twins(near_cuts)
+            && let Some(winner) = node.first_of_same_partition(near_cuts)
         {
             return Some(winner);
         }
@@ -142,7 +142,7 @@ impl TinyKernel<Quantile<f64>> for TinyDeviations {
     }
 }
 
-impl TinyDeviations {
+impl TinyAbsoluteError {
     /// Computes all gains exactly, by the kernel for larger nodes, and returns the first cut that
     /// ties with the best.
     #[cold]

@@ -97,7 +97,7 @@ impl WeightedBitmap {
 pub struct WeightedTargets {
     level: Level,
     /// In ascending order of their targets.
-    ranked: Vec<WeightedTarget>,
+    ranked: Vec<WeightedRow>,
     /// Sums over all rows. Those of the right side are these minus the left side's.
     node_sums: Pyramid,
     /// The pointer of all rows, at the node's quantile.
@@ -108,15 +108,15 @@ pub struct WeightedTargets {
     shift: u32,
 }
 
-/// A row. Target and weight are stored together: a sweep reads rows at random, and waits for one
-/// cache line only.
+/// A row's target and weight. They are stored together: a sweep reads rows at random, and waits for
+/// one cache line only.
 #[derive(Clone, Copy, Debug)]
-struct WeightedTarget {
+struct WeightedRow {
     target: i64,
     weight: i64,
 }
 
-impl WeightedTarget {
+impl WeightedRow {
     #[inline(always)]
     fn sums(self) -> Sums {
         Sums { weight: self.weight, moment: i128::from(self.weight) * i128::from(self.target) }
@@ -138,7 +138,7 @@ impl WeightedTargets {
     pub fn describe(&mut self, level: Level, sorted: &[i64], weights: &[i64]) {
         self.level = level;
         self.ranked.clear();
-        self.ranked.extend(sorted.iter().zip(weights).map(|(&target, &weight)| WeightedTarget { target, weight }));
+        self.ranked.extend(sorted.iter().zip(weights).map(|(&target, &weight)| WeightedRow { target, weight }));
         let total = self.ranked.iter().fold(Sums::default(), |sums, row| sums.plus(row.sums()));
         self.start = Pointer { rank: 0, excess: -(i128::from(level.numerator()) * i128::from(total.weight)), below: 0 };
         while self.start.must_pass(level, self.ranked[self.start.rank].sums()) {
@@ -164,7 +164,7 @@ impl WeightedTargets {
                 let sum = |groups: &[Sums]| groups.iter().copied().fold(Sums::default(), Sums::plus);
                 above[0].extend(groups.chunks(64).map(sum));
             } else {
-                let sum = |rows: &[WeightedTarget]| rows.iter().map(|row| row.sums()).fold(Sums::default(), Sums::plus);
+                let sum = |rows: &[WeightedRow]| rows.iter().map(|row| row.sums()).fold(Sums::default(), Sums::plus);
                 above[0].extend(ranked.chunks(64).map(sum));
             }
             (height, len) = (height + 1, above[0].len());
@@ -258,7 +258,7 @@ impl Pointer {
 
     /// The term m·e of q · loss.
     #[inline(always)]
-    fn pointer_term(&self, rows: &[WeightedTarget]) -> i128 {
+    fn pointer_term(&self, rows: &[WeightedRow]) -> i128 {
         i128::from(rows[self.rank].target) * self.excess
     }
 }

@@ -21,7 +21,7 @@ use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::criterion::{BoundVerdict, ContributionsOf, Cuts, GainBounds, SmallNode};
 
 /// Features whose sums are computed side by side: enough to hide the latency of the additions.
-const LANES: usize = 4;
+const FEATURES_AT_ONCE: usize = 4;
 
 /// The share of a gain that the allowance for rounding may add. The smaller this share, the more an
 /// error of `t` is magnified.
@@ -92,9 +92,9 @@ pub(super) struct BoundBuffers {
 }
 
 impl BoundBuffers {
-    /// Writes a bound for each of the orders, with at least `min_rows` rows on either side. Returns
-    /// the order and the number of rows on the left of a cut that gains clearly more than all
-    /// others, if there is one.
+    /// Writes a bound for each feature, with at least `min_rows` rows on either side of a cut.
+    /// Returns the place of a feature and the number of rows on the left of its cut that gains
+    /// clearly more than all others, if there is one.
     fn bound(
         &mut self,
         node: &SquaredNode,
@@ -104,45 +104,69 @@ impl BoundBuffers {
         min_rows: usize,
         bounds: &mut Vec<f64>,
     ) -> Option<(usize, usize)> {
-        let rows = node.rows;
-        let mean = node.total.value as f64 / rows as f64;
-        let deviations = self.deviations.get_or_insert_with(local_table);
-        for &row in orders.of(0) {
-            deviations[row as usize] = node.values.in_units(items[row as usize] - node.lowest) - mean;
-        }
-        self.scales.clear();
-        let scale = |k: usize| if k < min_rows { 0.0 } else { RECIPROCALS[k] + RECIPROCALS[rows - k] };
-        self.scales.extend((1..=rows - min_rows).map(scale));
-
-        bounds.clear();
-        let n_features = features.len();
+        let (deviations, scales) = self.describe(node, items, orders.of(0), min_rows);
         let order = |place: usize| orders.of(features[place] as usize);
-        let mut place = 0;
-        while place + LANES <= n_features {
-            bounds.extend(highest_gains([0, 1, 2, 3].map(|lane| order(place + lane)), deviations, &self.scales));
-            place += LANES;
-        }
-        for place in place..n_features {
-            bounds.extend(highest_gains([order(place)], deviations, &self.scales));
-        }
+        write_highest(features.len(), order, deviations, scales, bounds);
 
+        let rows = node.rows as f64;
         // Each deviation is off by a few units in its last place, and so is the sum after each
         // addition.
-        let error = f64::EPSILON * rows as f64 * (rows as f64 / 2.0 + 8.0) * node.largest_contribution;
+        let error = f64::EPSILON * rows * (rows / 2.0 + 8.0) * node.largest_contribution;
         // (t + e)² ≤ t² · (1 + share) + e² · (1 + 1/share); no scale is above 2.
         let room = 2.0 * error * error * (1.0 + 1.0 / SHARE);
-        let best = (1..n_features).fold(0, |best, place| if bounds[place] > bounds[best] { place } else { best });
+        let best = (1..bounds.len()).fold(0, |best, place| if bounds[place] > bounds[best] { place } else { best });
         let close = bounds[best] * (1.0 - CLEAR);
         let n_rivals = bounds.iter().filter(|&&bound| bound >= close).count();
         for bound in bounds {
-            *bound = (*bound * (1.0 + 2.0 * SHARE) + room) * rows as f64;
+            *bound = (*bound * (1.0 + 2.0 * SHARE) + room) * rows;
         }
         // `t` is at least the root of close / 2. Twice its error, as a share of that, must be far
         // below `CLEAR`.
         if n_rivals > 1 || close < 2.0 * (20.0 / CLEAR * error).powi(2) {
             return None;
         }
-        Some((best, only_cut(order(best), deviations, &self.scales, close)?))
+        Some((best, only_cut(order(best), deviations, scales, close)?))
+    }
+
+    /// Fills the buffers for a node with these rows, and returns deviations and scales.
+    #[inline]
+    fn describe(
+        &mut self,
+        node: &SquaredNode,
+        items: &[f64],
+        rows: &[u16],
+        min_rows: usize,
+    ) -> (&[f64; LOCAL_ROWS], &[f64]) {
+        let len = node.rows;
+        let mean = node.total.value as f64 / len as f64;
+        let deviations = self.deviations.get_or_insert_with(local_table);
+        for &row in rows {
+            deviations[row as usize] = node.values.in_units(items[row as usize] - node.lowest) - mean;
+        }
+        self.scales.clear();
+        let scale = |k: usize| if k < min_rows { 0.0 } else { RECIPROCALS[k] + RECIPROCALS[len - k] };
+        self.scales.extend((1..=len - min_rows).map(scale));
+        (deviations, &self.scales)
+    }
+}
+
+/// Writes the greatest `t² · (1/k + 1/(m − k))` of each feature.
+#[inline]
+fn write_highest<'a>(
+    n_features: usize,
+    order: impl Fn(usize) -> &'a [u16],
+    deviations: &[f64; LOCAL_ROWS],
+    scales: &[f64],
+    bounds: &mut Vec<f64>,
+) {
+    bounds.clear();
+    let mut place = 0;
+    while place + FEATURES_AT_ONCE <= n_features {
+        bounds.extend(highest_gains([0, 1, 2, 3].map(|k| order(place + k)), deviations, scales));
+        place += FEATURES_AT_ONCE;
+    }
+    for place in place..n_features {
+        bounds.extend(highest_gains([order(place)], deviations, scales));
     }
 }
 
@@ -165,10 +189,10 @@ fn highest_gains<const N: usize>(orders: [&[u16]; N], deviations: &[f64; LOCAL_R
     let (mut sums, mut highest) = ([0.0; N], [0.0; N]);
     let orders = orders.map(|order| &order[..scales.len()]);
     for (place, &scale) in scales.iter().enumerate() {
-        for lane in 0..N {
-            sums[lane] += deviations[orders[lane][place] as usize];
-            let gain = sums[lane] * sums[lane] * scale;
-            highest[lane] = if gain > highest[lane] { gain } else { highest[lane] };
+        for k in 0..N {
+            sums[k] += deviations[orders[k][place] as usize];
+            let gain = sums[k] * sums[k] * scale;
+            highest[k] = if gain > highest[k] { gain } else { highest[k] };
         }
     }
     highest

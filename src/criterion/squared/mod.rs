@@ -29,7 +29,7 @@ mod tiny;
 
 use self::bounds::{BoundBuffers, SquaredBounds};
 use self::sweep::{Screen, Sweep};
-use self::tiny::TinySquares;
+use self::tiny::TinySquaredError;
 use super::{
     ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets,
     TinyKernel, Unranked, Weighted,
@@ -228,7 +228,7 @@ pub(crate) trait ValueSample: Sample<f64> {
 impl ValueSample for f64 {
     type Contribution = i64;
     type Bounds = SquaredBounds;
-    type TinyKernel = TinySquares;
+    type TinyKernel = TinySquaredError;
 }
 
 impl ValueSample for Weighted<f64> {

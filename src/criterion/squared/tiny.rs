@@ -12,7 +12,7 @@ use crate::criterion::{Grid, TinyKernel, TinyNode, TinySummary};
 use crate::split::near;
 
 /// Features that are evaluated side by side: enough to hide the latency of the additions.
-const LANES: usize = 4;
+const FEATURES_AT_ONCE: usize = 4;
 
 /// Gains that differ by less than this share are a close call. It is far above the rounding of `t`,
 /// as long as the gain is at least `LEAST_SHARE` of the node's loss.
@@ -23,7 +23,7 @@ const LEAST_SHARE: f64 = 1e-5;
 type Scales = [[f64; MAX_ROWS]; MAX_ROWS + 1];
 
 /// The kernel, with the sums of the node that was described last.
-pub(crate) struct TinySquares {
+pub(crate) struct TinySquaredError {
     scales: Box<Scales>,
     /// By row: the target on the node's grid, and its deviation from the node's mean.
     units: [i64; MAX_ROWS],
@@ -36,7 +36,7 @@ pub(crate) struct TinySquares {
     highest: Vec<f64>,
 }
 
-impl TinyKernel<SquaredError<f64>> for TinySquares {
+impl TinyKernel<SquaredError<f64>> for TinySquaredError {
     fn new(_: &SquaredError<f64>, min_rows_leaf: usize) -> Option<Self> {
         let mut scales = Box::new([[0.0; MAX_ROWS]; MAX_ROWS + 1]);
         for len in 2 * min_rows_leaf..=MAX_ROWS {
@@ -100,10 +100,10 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
     ) -> Option<(usize, usize)> {
         self.highest.resize(node.orders.len(), 0.0);
         let scales = &self.scales[node.rows.len()];
-        let (fours, rest) = node.orders.as_chunks::<LANES>();
-        let (highest_of_fours, highest_of_rest) = self.highest.as_chunks_mut::<LANES>();
+        let (fours, rest) = node.orders.as_chunks::<FEATURES_AT_ONCE>();
+        let (highest_of_fours, highest_of_rest) = self.highest.as_chunks_mut::<FEATURES_AT_ONCE>();
         for (orders, highest) in fours.iter().zip(highest_of_fours) {
-            *highest = highest_gains::<N, LANES>(orders, &self.deviations, scales);
+            *highest = highest_gains::<N, FEATURES_AT_ONCE>(orders, &self.deviations, scales);
         }
         for (order, highest) in rest.iter().zip(highest_of_rest) {
             [*highest] = highest_gains::<N, 1>(&[*order], &self.deviations, scales);
@@ -118,7 +118,7 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
             (0..N).fold(0u32, |cuts, place| cuts | u32::from(gains[place] >= close) << place)
         };
         if close * node.rows.len() as f64 >= self.loss * LEAST_SHARE
-            && let Some(winner) = node.first_of_twins(near_cuts)
+            && let Some(winner) = node.first_of_same_partition(near_cuts)
         {
             return Some(winner);
         }
@@ -148,7 +148,7 @@ impl TinyKernel<SquaredError<f64>> for TinySquares {
     }
 }
 
-impl TinySquares {
+impl TinySquaredError {
     /// Compares all cuts by sums that don't depend on their order. Returns the first cut that ties
     /// with the best.
     #[cold]
@@ -190,17 +190,17 @@ fn gains<const N: usize>(order: &TinyOrder, deviations: &[f64; MAX_ROWS], scales
 
 /// The greatest `t² / (k · (m − k))` of each order.
 #[inline(always)]
-fn highest_gains<const N: usize, const LANES: usize>(
-    orders: &[TinyOrder; LANES],
+fn highest_gains<const N: usize, const FEATURES: usize>(
+    orders: &[TinyOrder; FEATURES],
     deviations: &[f64; MAX_ROWS],
     scales: &[f64; MAX_ROWS],
-) -> [f64; LANES] {
-    let (mut sums, mut highest) = ([0.0; LANES], [0.0; LANES]);
+) -> [f64; FEATURES] {
+    let (mut sums, mut highest) = ([0.0; FEATURES], [0.0; FEATURES]);
     for place in 0..N - 1 {
-        for lane in 0..LANES {
-            sums[lane] += deviations[orders[lane][place] as usize % MAX_ROWS];
-            let gain = sums[lane] * sums[lane] * scales[place];
-            highest[lane] = if gain > highest[lane] { gain } else { highest[lane] };
+        for feature in 0..FEATURES {
+            sums[feature] += deviations[orders[feature][place] as usize % MAX_ROWS];
+            let gain = sums[feature] * sums[feature] * scales[place];
+            highest[feature] = if gain > highest[feature] { gain } else { highest[feature] };
         }
     }
     highest
