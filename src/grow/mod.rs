@@ -4,8 +4,8 @@
 //! Large nodes are grown breadth-first, with the features distributed over threads (`top.rs`), the
 //! subtrees below them depth-first in the cache, one thread each (`subtree.rs`), and tiny nodes by
 //! kernels with loops of fixed length (`tiny.rs`). The limits between them affect the speed, not
-//! the tree: all of them apply the rules of this file. Fits that need more than the best split of
-//! dense numbers use `general.rs`.
+//! the tree: all of them apply the rules of this file. Random thresholds need no order of the rows
+//! (`random_splits.rs`). Categories, sparse columns and several outputs use `general.rs`.
 
 mod assemble;
 mod category;
