@@ -17,16 +17,16 @@ pub(crate) struct Cuts<F> {
 }
 
 /// One cut of a node's rows, in any order.
-pub(crate) struct OneCut<F> {
-    /// Whether the row at a place goes left.
-    pub goes_left: F,
+pub(crate) struct OneCut<'a> {
+    /// By place: whether the row goes left.
+    pub goes_left: &'a [bool],
     pub n_left: usize,
     /// Least weight on either side.
     pub min_weight: f64,
     pub value_order: Option<ValueOrder>,
 }
 
-impl<F: Fn(usize) -> bool> OneCut<F> {
+impl OneCut<'_> {
     /// The cut of rows that are put in its order, those on the left first.
     pub fn cuts(&self) -> Cuts<impl Fn(usize, usize) -> bool> {
         Cuts {
@@ -42,8 +42,8 @@ impl<F: Fn(usize) -> bool> OneCut<F> {
     /// The rows' contributions, those on the left first.
     pub fn left_first<S: Copy>(&self, contributions: &[S]) -> Vec<S> {
         let side = |left: bool| {
-            let is_here = move |&(place, _): &(usize, &S)| (self.goes_left)(place) == left;
-            contributions.iter().enumerate().filter(is_here).map(|(_, &contribution)| contribution)
+            let rows = contributions.iter().zip(self.goes_left);
+            rows.filter(move |&(_, &goes_left)| goes_left == left).map(|(&contribution, _)| contribution)
         };
         side(true).chain(side(false)).collect()
     }

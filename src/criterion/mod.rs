@@ -107,12 +107,12 @@ pub(crate) trait Criterion: Sync + Sized {
     );
 
     /// The gain of one cut of rows in any order; `None` if a rule forbids it.
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &Self::NodeStats,
         table: &Self::Table,
         contributions: &[Self::Contribution],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         scratch: &mut Self::Scratch,
     ) -> Option<f64>;
 

@@ -215,12 +215,12 @@ impl<C: Criterion> Criterion for Outputs<C> {
         }
     }
 
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &Self::NodeStats,
         table: &Self::Table,
         rows: &[u32],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         scratch: &mut Self::Scratch,
     ) -> Option<f64> {
         let rows = cut.left_first(rows);

@@ -8,6 +8,9 @@ use super::{AnySource, Source};
 pub trait Cell:
     Copy + PartialOrd + Default + Add<Output = Self> + Send + Sync + std::fmt::Debug + private::Sealed + 'static
 {
+    /// The greatest cell that is not above a number: both send every cell the same way.
+    #[doc(hidden)]
+    fn not_above(number: f64) -> Self;
     #[doc(hidden)]
     const INFINITY: Self;
     #[doc(hidden)]
@@ -58,6 +61,11 @@ macro_rules! order_key {
 }
 
 impl Cell for f32 {
+    #[inline]
+    fn not_above(number: f64) -> Self {
+        let nearest = number as f32;
+        if f64::from(nearest) > number { nearest.next_down() } else { nearest }
+    }
     const INFINITY: Self = f32::INFINITY;
     const NEG_INFINITY: Self = f32::NEG_INFINITY;
     #[inline]
@@ -78,6 +86,10 @@ impl Cell for f32 {
 }
 
 impl Cell for f64 {
+    #[inline]
+    fn not_above(number: f64) -> Self {
+        number
+    }
     const INFINITY: Self = f64::INFINITY;
     const NEG_INFINITY: Self = f64::NEG_INFINITY;
     #[inline]

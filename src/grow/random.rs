@@ -103,6 +103,7 @@ impl FeatureDrawer {
 }
 
 /// A cut at a random threshold.
+#[derive(Clone, Copy)]
 pub(super) struct RandomCut {
     pub threshold: f64,
     /// Rows with values up to the threshold.
@@ -126,9 +127,18 @@ impl RandomCut {
         Some(Self { threshold, n_up_to: 0, n_missing, missing_left: n_missing > 0 && stream.below(2) == 0 })
     }
 
-    /// Counts the rows on the left.
-    pub fn count<X: Cell>(&mut self, values: &[X]) {
-        self.n_up_to = values.iter().filter(|value| value.to_f64() <= self.threshold).count();
+    /// Writes and counts which rows go left.
+    pub fn send<X: Cell>(&mut self, values: &[X], goes_left: &mut Vec<bool>) {
+        // In the cells' own precision, where the loop needs no conversions.
+        let threshold = X::not_above(self.threshold);
+        goes_left.clear();
+        goes_left.extend(values.iter().map(|&value| value <= threshold));
+        self.n_up_to = goes_left.iter().map(|&left| usize::from(left)).sum();
+        if self.missing_left {
+            for (left, value) in goes_left.iter_mut().zip(values) {
+                *left |= value.is_missing();
+            }
+        }
     }
 
     /// Draws a cut of values in ascending order, NaN last.

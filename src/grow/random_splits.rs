@@ -119,6 +119,9 @@ struct Table<'a, X, C: Criterion> {
 struct Worker<X, C: Criterion> {
     /// The values of a feature, by place in the node.
     values: Vec<X>,
+    /// By place in the node: whether the row goes left.
+    goes_left: Vec<bool>,
+    candidates: Vec<Candidate>,
     scratch: C::Scratch,
     items: Vec<C::Item>,
     spare: Vec<u32>,
@@ -139,6 +142,8 @@ impl<X: Cell, C: Criterion> Worker<X, C> {
     fn new() -> Self {
         Self {
             values: Vec::new(),
+            goes_left: Vec::new(),
+            candidates: Vec::new(),
             scratch: C::Scratch::default(),
             items: Vec::new(),
             spare: Vec::new(),
@@ -308,8 +313,9 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
         });
         // A feature has one cut, so its first cut that ties with the highest gain is this one.
         let split = decide(found, fit.criterion.noise(node), |_, _| None)?;
-        let winner = candidates.into_iter().find(|candidate| candidate.feature == split.feature)?;
-        fit.is_worthwhile(node, &split).then_some((split, winner.cut))
+        let winner = candidates.iter().find(|candidate| candidate.feature == split.feature)?.cut;
+        workers[0].candidates = candidates;
+        fit.is_worthwhile(node, &split).then_some((split, winner))
     }
 
     /// What each row of the node adds to its sums, in the order of its rows.
@@ -362,7 +368,8 @@ impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
     fn alone(&self, worker: &mut Worker<X, C>) -> Vec<Candidate> {
         let (fit, inherited) = (self.rows.fit, self.open.inherited);
         let mut drawer = std::mem::take(&mut worker.drawer);
-        let mut candidates = Vec::new();
+        let mut candidates = std::mem::take(&mut worker.candidates);
+        candidates.clear();
         let mut evaluate = |feature: usize| {
             let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
             if let Some(cut) = RandomCut::draw(inherited.seed, feature, &extremes) {
@@ -419,15 +426,15 @@ impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
     /// feature.
     fn evaluate(&self, candidate: &mut Candidate, worker: &mut Worker<X, C>) {
         let Fit { criterion, rules, choices, .. } = *self.rows.fit;
-        let Worker { values, scratch, .. } = worker;
+        let Worker { values, goes_left, scratch, .. } = worker;
         let Candidate { feature, cut, gain } = candidate;
-        cut.count(values);
+        cut.send(values, goes_left);
         let (n_left, len) = (cut.n_left(), values.len());
         if n_left < rules.min_rows_leaf || len - n_left < rules.min_rows_leaf {
             return;
         }
         let one = OneCut {
-            goes_left: |place: usize| cut.sends_left(values[place].to_f64()),
+            goes_left,
             n_left,
             min_weight: rules.min_weight_leaf,
             value_order: self.open.inherited.value_order(choices, *feature),

@@ -65,7 +65,7 @@ impl CompactNode<f32> for Narrow {
     fn inner(test: &Test, next: u32) -> Self {
         let missing_left = u32::from(test.missing_left);
         let packed = test.feature << (1 + Self::SLOT_BITS) | missing_left << Self::SLOT_BITS | next;
-        Self { threshold: round_down(test.threshold), packed }
+        Self { threshold: f32::not_above(test.threshold), packed }
     }
 
     fn leaf(slot: u32, id: u32) -> Self {
@@ -139,12 +139,6 @@ fn choose<X: Cell, const MISSING: bool>(next: u32, cell: X, threshold: X, missin
     let right = !(cell <= threshold) & !(MISSING & missing_left & cell.is_missing());
     // Processors add the outcome of this comparison to a number in one instruction.
     (next + u32::from(right)) as usize
-}
-
-/// The greatest `f32` that is not above the threshold.
-fn round_down(threshold: f64) -> f32 {
-    let nearest = threshold as f32;
-    if f64::from(nearest) > threshold { nearest.next_down() } else { nearest }
 }
 
 /// A tree in compact nodes.

@@ -194,19 +194,19 @@ impl<T: ClassSample> Criterion for Classes<T> {
         self.walk(node, contributions, cuts, contest, left);
     }
 
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &ClassNode,
         (): &(),
         contributions: &[T::Contribution],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         left: &mut Vec<i64>,
     ) -> Option<f64> {
         left.clear();
         left.resize(self.n_values, 0);
-        for (place, row) in contributions.iter().enumerate() {
+        for (row, &goes_left) in contributions.iter().zip(cut.goes_left) {
             // A mask instead of a branch, which could not be predicted.
-            left[row.class()] += row.units() & -i64::from((cut.goes_left)(place));
+            left[row.class()] += row.units() & -i64::from(goes_left);
         }
         let weight = left.iter().sum();
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cut.min_weight;

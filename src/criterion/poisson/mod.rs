@@ -235,16 +235,16 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
         sweep::sweep(node, contributions, cuts, contest);
     }
 
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &PoissonNode,
         (): &(),
         contributions: &[Sums],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         (): &mut (),
     ) -> Option<f64> {
-        let rows = contributions.iter().enumerate().filter(|&(place, _)| (cut.goes_left)(place));
-        let left = rows.fold(Sums::default(), |sums, (_, &row)| sums.plus(row));
+        let rows = contributions.iter().zip(cut.goes_left).filter(|&(_, &goes_left)| goes_left);
+        let left = rows.fold(Sums::default(), |sums, (&row, _)| sums.plus(row));
         let heavy_enough = |weight: i64| weight as f64 * node.weights.unit >= cut.min_weight;
         let is_allowed = node.is_positive(left)
             && heavy_enough(left.weight)

@@ -286,12 +286,12 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         self.sweep_ranks(node, table, ranks, cuts, contest, scratch);
     }
 
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &QuantileNode,
         table: &RankTable,
         ranks: &[u32],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         scratch: &mut QuantileScratch,
     ) -> Option<f64> {
         let ranks = cut.left_first(ranks);

@@ -380,20 +380,26 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         Sweep { node, contributions, cuts, contest, fits_64_bits, screen }.walk(&mut scratch.edges);
     }
 
-    fn gain_of_cut<F: Fn(usize) -> bool>(
+    fn gain_of_cut(
         &self,
         node: &SquaredNode,
         (): &(),
         contributions: &[T::Contribution],
-        cut: &OneCut<F>,
+        cut: &OneCut<'_>,
         _: &mut SquaredScratch,
     ) -> Option<f64> {
         let mut left = Sums::default();
-        for (place, contribution) in contributions.iter().enumerate() {
+        for (contribution, &goes_left) in contributions.iter().zip(cut.goes_left) {
             let sums = contribution.sums();
             // A mask instead of a branch, which could not be predicted.
-            let mask = -i64::from((cut.goes_left)(place));
-            left = left.plus(Sums { value: sums.value & mask, weight: sums.weight & mask });
+            let mask = -i64::from(goes_left);
+            left.value += sums.value & mask;
+            if T::WEIGHTED {
+                left.weight += sums.weight & mask;
+            }
+        }
+        if !T::WEIGHTED {
+            left.weight = cut.n_left as i64;
         }
         let right = node.total.minus(left);
         let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
