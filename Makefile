@@ -103,7 +103,7 @@ valgrind: ## memcheck over the tests of the modules with unsafe code
 	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
 	    $(CARGO) test --quiet --lib -- --test-threads=1 $(UNSAFE_MODULES)
 
-lint: lint-python lint-rust ## rustfmt, clippy, ruff, mypy, stubtest, and the width of comments
+lint: lint-python lint-rust ## rustfmt, clippy, ruff, mypy, stubtest, pyright, and the width of comments
 
 # No comment line of a Rust file has more than 100 characters. ruff checks Python's.
 lint-rust: $(VENV)/pyvenv.cfg ## rustfmt, clippy without and with the bindings, the width of comments
@@ -112,11 +112,12 @@ lint-rust: $(VENV)/pyvenv.cfg ## rustfmt, clippy without and with the bindings, 
 	$(CARGO) clippy --quiet --all-targets -- -D warnings
 	$(WITH_PYTHON) $(CARGO) clippy --quiet --all-targets --features python -- -D warnings
 
-lint-python: $(VENV)/installed $(VENV)/requirements-lint.txt ## ruff, mypy, stubtest
+lint-python: $(VENV)/installed $(VENV)/requirements-lint.txt ## ruff, mypy, stubtest, pyright
 	$(PY) -m ruff check $(PYTHON_DIRS)
 	$(PY) -m ruff format --check $(PYTHON_DIRS)
 	$(PY) -m mypy
-	$(PY) -m mypy.stubtest splitwood._core
+	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml splitwood._core
+	$(PY) -m pyright --pythonpath $(PY) tests/python/typed_sample.py
 
 format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
 	$(CARGO) fmt

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._graphviz import export_graphviz
     from ._growth import animate_growth, plot_growth
     from ._plot import plot_tree
+    from ._skl2onnx import register_skl2onnx
     from ._sklearn_bridge import from_sklearn
     from ._text import export_text
 
@@ -44,6 +45,7 @@ __all__ = [
     "load",
     "plot_growth",
     "plot_tree",
+    "register_skl2onnx",
     "running_median",
 ]
 
@@ -60,6 +62,7 @@ _LAZY = {
     "from_sklearn": "_sklearn_bridge",
     "plot_growth": "_growth",
     "plot_tree": "_plot",
+    "register_skl2onnx": "_skl2onnx",
 }
 _PACKAGE_NAMES = (
     "__doc__",

@@ -10,11 +10,11 @@ import copy
 from abc import ABC, abstractmethod
 from math import isqrt
 from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,11 +23,14 @@ from . import _core
 from ._categories import CategoricalFeatures, Codes, Labels
 from ._conversions import ConversionsMixin
 from ._inputs import aligned
+from ._mlflow import warn_of_autolog
 from ._progress import Report, shown_progress
-from ._sklearn_inputs import as_weights, checked_rows, checked_training
-from ._sparse import dense_parts, is_sparse, sparse_columns, sparse_rows
+from ._sklearn_inputs import as_weights, checked_rows, checked_training, unchecked_rows
+from ._sparse import is_sparse, sparse_columns
 
 RandomState = int | np.random.RandomState | None
+Splitter = Literal["best", "random"]
+MaxFeatures = float | Literal["sqrt", "log2"] | None
 
 
 class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
@@ -35,21 +38,26 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
 
     tree_: _core.Tree
     n_features_in_: int
+    # Only if the fit had a data frame whose column names are all strings.
+    feature_names_in_: NDArray[np.object_]
+    n_outputs_: int
     is_categorical_: NDArray[np.bool_] | None
     categories_: Labels | None
     # None if no feature is categorical.
     _codes: Codes | None = None
+    # The dtype in which the core read X; that of estimators of earlier versions is not known.
+    _x_dtype: str = "float64"
 
     def __init__(
         self,
         *,
         criterion: str,
-        splitter: str,
+        splitter: Splitter,
         max_depth: int | None,
         min_samples_split: float,
         min_samples_leaf: float,
         min_weight_fraction_leaf: float,
-        max_features: float | str | None,
+        max_features: MaxFeatures,
         random_state: RandomState,
         max_leaf_nodes: int | None,
         min_impurity_decrease: float,
@@ -89,7 +97,7 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
             "max_leaf_nodes": self.max_leaf_nodes,
             "min_impurity_decrease": self.min_impurity_decrease,
             "ccp_alpha": self.ccp_alpha,
-            "monotonic_cst": _as_signs(self.monotonic_cst),
+            "monotonic_cst": _as_signs(self.monotonic_cst, self.n_features_in_, self.n_outputs_),
             "categories": self._n_categories(),
             "n_jobs": self.n_jobs,
             "progress": progress,
@@ -124,7 +132,13 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
     ) -> _core.Tree:
         """Encode ``y``, set the attributes that describe it, and grow the tree."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
         """Grow the tree from training rows.
 
         If the fit fails or is interrupted, the estimator does not change.
@@ -143,6 +157,10 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, not all zero. Rows of weight zero are ignored. None gives all
             rows the same weight.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X`` and ``y``, as its ensembles do for their
+            trees. ``X`` must then be an array of float32 or float64, or a sparse matrix. Names of
+            columns are not read.
 
         Returns
         -------
@@ -156,11 +174,14 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         >>> tree.tree_.threshold
         array([ 2.5, -2. , -2. ])
         """
+        warn_of_autolog()
         # All attributes are set on a twin, whose state replaces this estimator's by one assignment
         # at the end: after a failure halfway, or in a thread that predicts meanwhile, the old
         # model is complete.
         twin = copy.copy(self)
-        rows, targets = checked_training(twin, X, y)
+        rows, targets = checked_training(twin, X, y, check_input)
+        twin.__dict__.pop("_leaf_targets", None)
+        twin._x_dtype = rows.dtype.name
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = targets[:, 0]
         twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
@@ -171,7 +192,7 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         self.__dict__ = twin.__dict__
         return self
 
-    def _rows(self, X: ArrayLike) -> Any:
+    def _rows(self, X: ArrayLike, check_input: bool = True) -> Any:
         """Check ``X`` against the data of the fit; the result is an array or a CSR matrix."""
         # The common case skips the validation, which takes longer than the prediction of a few
         # rows: the core reads the array in place, and the fit had neither names nor categories.
@@ -186,23 +207,24 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         ):
             return cast("NDArray[Any]", X)
         check_is_fitted(self)
-        rows = checked_rows(self, X)
+        # Labels of categories become codes, which is no check.
+        rows = checked_rows(self, X) if check_input or self._codes else unchecked_rows(X)
         return rows if is_sparse(rows) else aligned(rows)
 
     def _values(self, rows: Any) -> NDArray[np.float64]:
         """Get the values of the leaf of each checked row, those of all outputs side by side."""
-        if not is_sparse(rows):
-            return self.tree_.predict(rows, self.n_jobs)
-        values = self.tree_.value
-        return values.reshape(len(values), -1)[self.tree_.apply_sparse(sparse_rows(rows))]
+        return self.tree_.predict(rows, self.n_jobs)
 
-    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+    def apply(self, X: ArrayLike, check_input: bool = True) -> NDArray[np.int64]:
         """Find the leaf of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to send down the tree.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X``, which must be an array of float32 or
+            float64, or a sparse matrix.
 
         Returns
         -------
@@ -216,18 +238,19 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         >>> tree.apply([[0.0], [2.0], [4.0]])
         array([1, 1, 2])
         """
-        rows = self._rows(X)
-        if is_sparse(rows):
-            return self.tree_.apply_sparse(sparse_rows(rows))
+        rows = self._rows(X, check_input)
         return self.tree_.apply(rows, self.n_jobs)
 
-    def decision_path(self, X: ArrayLike) -> csr_matrix:
+    def decision_path(self, X: ArrayLike, check_input: bool = True) -> csr_matrix:
         """List the nodes on the path of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to send down the tree.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X``, which must be an array of float32 or
+            float64, or a sparse matrix.
 
         Returns
         -------
@@ -242,16 +265,8 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         array([[1, 1, 0],
                [1, 0, 1]])
         """
-        rows = self._rows(X)
-        if is_sparse(rows):
-            return vstack([self._paths(part) for part in dense_parts(rows)], format="csr")
-        return self._paths(rows)
-
-    def _paths(self, rows: NDArray[Any]) -> csr_matrix:
-        """Get the indicator matrix of the paths of checked rows."""
-        indptr, indices = self.tree_.decision_path(rows)
-        ones = np.ones(len(indices), dtype=np.int64)
-        return csr_matrix((ones, indices, indptr), shape=(len(rows), self.tree_.node_count))
+        rows = self._rows(X, check_input)
+        return self.tree_.decision_path(rows)
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -291,6 +306,45 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         ccp_alphas, impurities = whole.tree_.pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    def prune(self, ccp_alpha: float) -> Self:
+        """Prune the fitted tree, without another fit.
+
+        The result is the estimator that a fit with this ``ccp_alpha`` would give. This estimator
+        does not change. `cost_complexity_pruning_path` lists the values at which the tree changes.
+
+        Parameters
+        ----------
+        ccp_alpha : float
+            Cost per leaf, in units of the impurity; at least 0. Of this cost and the one that the
+            tree was fitted with, the larger one counts.
+
+        Returns
+        -------
+        pruned : object
+            A fitted estimator with the smaller tree. It has no leaf targets (see
+            `DecisionTreeRegressor.keep_leaf_targets`).
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[0], [1], [2], [3]], [1.0, 1.0, 5.0, 7.0])
+        >>> tree.prune(0.5).predict([[0], [1], [2], [3]])
+        array([1., 1., 6., 6.])
+        >>> tree.get_n_leaves(), tree.prune(0.5).get_n_leaves()
+        (3, 2)
+        """
+        check_is_fitted(self)
+        if getattr(self, "leaf_value", None) is not None:
+            raise ValueError(
+                "leaf_value: prune has no training rows, from which the new leaves would get their "
+                "values; fit with ccp_alpha instead"
+            )
+        pruned = copy.copy(self)
+        pruned.tree_ = self.tree_.pruned(ccp_alpha)
+        pruned.ccp_alpha = max(self.ccp_alpha, ccp_alpha)
+        pruned.__dict__.pop("_leaf_targets", None)
+        return pruned
 
     def get_depth(self) -> int:
         """Get the number of splits on the longest path from the root to a leaf.
@@ -402,14 +456,23 @@ def _features_per_split(max_features: Any, n_features: int) -> int:
     return n_features
 
 
-def _as_signs(monotonic_cst: ArrayLike | None) -> list[int] | None:
-    """Convert constraints to one sign per feature. The core checks their number."""
+def _as_signs(monotonic_cst: ArrayLike | None, n_features: int, n_outputs: int) -> list[int] | None:
+    """Convert constraints to one sign per feature. The messages are scikit-learn's."""
     if monotonic_cst is None:
         return None
+    if n_outputs > 1:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple output trees; monotonic_cst "
+            "must be None"
+        )
     signs = np.asarray(monotonic_cst)
     if signs.ndim != 1 or not np.isin(signs, (-1, 0, 1)).all():
         raise ValueError(
-            "monotonic_cst: must be a sequence of -1, 0 or 1 for each feature, "
-            f"got {monotonic_cst!r}"
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, with one entry per "
+            f"feature, but got {monotonic_cst!r}"
+        )
+    if len(signs) != n_features:
+        raise ValueError(
+            f"monotonic_cst has shape {len(signs)} but the input data X has {n_features} features."
         )
     return [int(sign) for sign in signs]

@@ -136,6 +136,20 @@ def _encode(column: Column, codes: dict[Any, int]) -> Column:
     return column._replace(dtype=dtype, label="codes", read=lambda _: found[places])
 
 
+def encoded_grid(
+    grid: NDArray[Any], features: Sequence[int], codes: Codes | None
+) -> NDArray[np.float64]:
+    """Replace labels by their codes in points whose columns are the given features."""
+    cells = np.empty(grid.shape, dtype=np.float64)
+    for column, feature in enumerate(features):
+        known = None if codes is None else codes[feature]
+        labels = grid[:, column]
+        cells[:, column] = (
+            labels if known is None else [known.get(label, np.nan) for label in labels.tolist()]
+        )
+    return cells
+
+
 def _factorize(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
     """Get the index of each row's label in a list of labels, -1 if it is missing, and the list."""
     try:

@@ -36,8 +36,8 @@ def _of_outputs(class_weight: ClassWeight, n_outputs: int) -> list[Any]:
         return [class_weight] * n_outputs
     if not isinstance(class_weight, list) or len(class_weight) != n_outputs:
         raise ValueError(
-            f"class_weight: for {n_outputs} outputs, must be a list of {n_outputs} dicts, "
-            'or "balanced"'
+            "class_weight: number of elements in class_weight should match number of outputs. "
+            f'Pass a list of {n_outputs} dicts, or "balanced"'
         )
     return class_weight
 

@@ -6,13 +6,15 @@ The modules that do the work import the estimators, so they are imported at the 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from . import _storage
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 class ConversionsMixin:
@@ -104,7 +106,7 @@ class ConversionsMixin:
 
         return to_sklearn(self, X)
 
-    def to_onnx(self: Any, dtype: DTypeLike = np.float64) -> Any:
+    def to_onnx(self: Any, dtype: DTypeLike | None = None) -> ModelProto:
         """Convert the tree to an ONNX model with the same predictions, for runtimes without Python.
 
         Needs onnx: ``pip install 'splitwood[onnx]'``. Predictions are identical to the last bit
@@ -112,8 +114,9 @@ class ConversionsMixin:
 
         Parameters
         ----------
-        dtype : {np.float32, np.float64}, default=np.float64
-            Type of the cells of the input "X".
+        dtype : {np.float32, np.float64}, default=None
+            Type of the cells of the input "X". None means float32 if the rows of the fit were
+            float32, and float64 otherwise.
 
         Returns
         -------
@@ -160,6 +163,7 @@ class ConversionsMixin:
         >>> explainer = shap.TreeExplainer(tree.to_shap())
         >>> explainer.expected_value
         array([7.])
+        >>> import numpy as np
         >>> explainer(np.array([[3.0, 1.0]])).values
         array([[2., 0.]])
         """

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from ._tree_state import TreeState
 
@@ -19,6 +20,7 @@ __all__ = [
     "available_threads",
     "fit_classifier",
     "fit_regressor",
+    "grouped_quantiles",
     "read_model",
     "running_median",
     "write_model",
@@ -57,6 +59,14 @@ def running_median(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Get the median of every prefix and the loss around it."""
+
+def grouped_quantiles(
+    indptr: NDArray[np.int64],
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    quantile: float,
+) -> NDArray[np.float64]:
+    """Get the quantile of each group of values, which must ascend within their group."""
 
 def write_model(
     path: str | os.PathLike[str],
@@ -101,9 +111,11 @@ class Tree:
     """A fitted tree as arrays with one entry per node in depth-first order, as in scikit-learn.
 
     Node 0 is the root; the left child of an inner node follows it directly. Leaves have
-    ``children_left == children_right == -1`` and ``feature == threshold == -2``.
+    ``children_left == children_right == -1`` and ``feature == threshold == -2``. The arrays are
+    read-only.
     """
 
+    def __new__(cls, bytes: bytes) -> Tree: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -138,34 +150,36 @@ class Tree:
     def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
     @property
     def missing_go_to_left(self) -> NDArray[np.uint8]: ...
-    def predict(
-        self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
-    ) -> NDArray[np.float64]:
+    def predict(self, X: _Cells | csr_matrix, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Get the values of each row's leaf: ``(n_samples, n_outputs * max_n_classes)``."""
 
-    def predict_class(
-        self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
-    ) -> NDArray[np.int64]:
+    def predict_class(self, X: _Cells, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Get the column of the largest value of each row's leaf; of equal ones, the first."""
 
     def reads(self, X: object) -> bool:
         """Whether ``X`` is an array that the core can read in place."""
 
-    def apply(
-        self, X: NDArray[np.float32] | NDArray[np.float64], n_jobs: int | None = None
-    ) -> NDArray[np.int64]:
+    def apply(self, X: _Cells | csr_matrix, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Get the node id of each row's leaf."""
-
-    def apply_sparse(self, X: _Entries) -> NDArray[np.int64]:
-        """Get the leaf of each sparse row, for ``X = (n_features, indptr, indices, data)``."""
 
     def categories_left(self, node: int) -> list[int] | None:
         """Get the codes of the categories that go left; None if a threshold splits the node."""
 
-    def decision_path(
-        self, X: NDArray[np.float32] | NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Get the nodes on each row's path, as ``(indptr, indices)`` of a CSR matrix."""
+    def decision_path(self, X: _Cells | csr_matrix) -> csr_matrix:
+        """Get the nodes on each row's path: entry (i, j) is 1 if row i passes node j."""
+
+    def compute_node_depths(self) -> NDArray[np.int64]:
+        """Get the depth of each node, counted from 1 for the root, as scikit-learn does."""
+
+    def compute_partial_dependence(
+        self, X: _Cells, target_features: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> None:
+        """Add the partial dependence of the first value on some features to ``out``."""
+
+    def _partial_dependence(
+        self, X: _Cells, target_features: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Get the partial dependence of all values on some features, one row per grid point."""
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Get the loss that the splits on each feature remove, by default scaled to a sum of 1."""
@@ -173,13 +187,16 @@ class Tree:
     def pruning_path(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Get the costs per leaf at which the pruned tree changes, and the losses of the trees."""
 
+    def pruned(self, ccp_alpha: float) -> Tree:
+        """Get the tree that costs least if each leaf costs ``ccp_alpha``."""
+
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _state(self) -> TreeState:
         """Get all parts of the tree by name."""
 
     @staticmethod
     def _from_bytes(bytes: bytes) -> Tree:
-        """Rebuild a pickled tree; everything is checked first."""
+        """Rebuild a tree from a pickle of an earlier version; everything is checked first."""
 
     @staticmethod
     def _from_state(state: TreeState) -> Tree:

@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import sklearn.tree
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from . import _answers, _core
-from ._base_tree import BaseTree, RandomState
-from ._categories import CategoricalFeatures
+from ._base_tree import BaseTree, MaxFeatures, RandomState, Splitter
+from ._categories import CategoricalFeatures, encoded_grid
 from ._class_weight import ClassWeight, weigh_outputs
+from ._leaf_targets import LeafTargets
 from ._progress import Report
 from ._sklearn_inputs import as_numbers
 from ._sparse import is_sparse
 
+RegressionCriterion = Literal[
+    "squared_error", "absolute_error", "quantile", "poisson", "friedman_mse"
+]
+ClassificationCriterion = Literal["gini", "entropy", "log_loss"]
 # What a leaf predicts: a named statistic, or a function of the targets and weights of its rows.
-LeafValue = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
+LeafValue = (
+    Literal["mean", "median"] | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
+)
+# An array for one output, a list of arrays for several. A union with a list would make every caller
+# with one output check the type.
+Shares = NDArray[np.float64] | Any
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseTree):
@@ -81,7 +93,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         the fit did not see go where missing labels go. For "squared_error" and "poisson", one
         output and ``splitter="best"``.
     quantile : float, default=0.5
-        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
+        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``. The other
+        criteria have no level, and a fit refuses any but the default.
     leaf_value : {"mean", "median"} or callable, default=None
         What a leaf predicts. None means the minimiser of the criterion: the mean, the median or the
         quantile of its targets. "median" is the weighted median, halfway between two targets if
@@ -141,13 +154,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
-        splitter: str = "best",
+        criterion: RegressionCriterion = "squared_error",
+        splitter: Splitter = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = None,
+        max_features: MaxFeatures = None,
         random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -179,6 +192,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         self.quantile = quantile
         self.leaf_value = leaf_value
 
+    # None until `keep_leaf_targets` is called.
+    _leaf_targets: LeafTargets | None = None
+
+    if TYPE_CHECKING:
+
+        def to_sklearn(self, X: ArrayLike | None = None) -> sklearn.tree.DecisionTreeRegressor: ...
+
     def _grow(
         self,
         X: Any,
@@ -200,13 +220,16 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
             settings["criterion"] = "squared_error"
         return _core.fit_regressor(X, as_numbers(y), sample_weight, settings)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike, check_input: bool = True) -> NDArray[np.float64]:
         """Predict the mean of each row's leaf, or its median or quantile.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X``, which must be an array of float32 or
+            float64, or a sparse matrix.
 
         Returns
         -------
@@ -220,7 +243,94 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         >>> tree.predict([[0.0], [2.0], [4.0]])
         array([5., 5., 9.])
         """
-        return _answers.numbers(self._values(self._rows(X)))
+        return _answers.numbers(self._values(self._rows(X, check_input)))
+
+    def keep_leaf_targets(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Keep the targets of each leaf, for `predict_quantiles`.
+
+        A fit does not keep them: they take 8 bytes per row, 16 with weights, in memory and in every
+        pickle. The rows may be those of the fit, or others that the fit has not seen, whose
+        quantiles are not biased by the search for splits. Another fit, `prune` and `save` drop the
+        targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to send down the tree.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights; rows of weight zero are ignored. None gives all rows the same weight.
+
+        Returns
+        -------
+        self : object
+            This estimator. The tree does not change.
+
+        Examples
+        --------
+        >>> from splitwood import DecisionTreeRegressor
+        >>> X, y = [[1.0], [1.0], [1.0], [3.0]], [4.0, 5.0, 6.0, 9.0]
+        >>> tree = DecisionTreeRegressor().fit(X, y).keep_leaf_targets(X, y)
+        >>> tree.predict_quantiles([[1.0]], [0.1, 0.5, 0.9])
+        array([[4., 5., 6.]])
+        """
+        leaves = self.apply(X)
+        if self.n_outputs_ > 1:
+            raise ValueError("y: the targets of several outputs can't be kept")
+        self._leaf_targets = LeafTargets.of(leaves, y, sample_weight, self.tree_.node_count)
+        return self
+
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike) -> NDArray[np.float64]:
+        """Predict quantiles of the targets in each row's leaf.
+
+        `keep_leaf_targets` must have been called. One tree thus gives several quantiles, which
+        never cross. A tree with ``criterion="quantile"`` has splits that are best for one level,
+        and predicts that level more precisely.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        quantiles : float or array-like of shape (n_quantiles,)
+            Levels, strictly between 0 and 1.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_quantiles), or (n_samples,) for one number
+            Quantiles by the definition of ``criterion="quantile"``. NaN in leaves that no row of
+            `keep_leaf_targets` has reached.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from splitwood import DecisionTreeRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> tree = DecisionTreeRegressor(min_samples_leaf=40).fit(X, y)
+        >>> tree.keep_leaf_targets(X, y).predict_quantiles(X[:2], [0.1, 0.5, 0.9])
+        array([[ 92. , 196.5, 288. ],
+               [ 45. ,  75. , 125. ]])
+        """
+        check_is_fitted(self)
+        if self._leaf_targets is None:
+            raise ValueError(
+                "predict_quantiles: the tree has no targets; call keep_leaf_targets(X, y) first, "
+                "for example with the rows of the fit"
+            )
+        return self._leaf_targets.quantiles(self.apply(X), quantiles)
+
+    def _compute_partial_dependence_recursion(
+        self, grid: ArrayLike, target_features: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Get the expected prediction at each grid point; several outputs are rows.
+
+        `sklearn.inspection.partial_dependence` calls this method for ``method="recursion"``.
+        """
+        features = np.asarray(target_features, dtype=np.int64)
+        cells = encoded_grid(np.asarray(grid), features.tolist(), self._codes)
+        return _answers.numbers(self.tree_._partial_dependence(cells, features)).T
 
 
 class DecisionTreeClassifier(ClassifierMixin, BaseTree):
@@ -333,16 +443,20 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
     classes_: Any
     n_classes_: Any
 
+    if TYPE_CHECKING:
+
+        def to_sklearn(self, X: ArrayLike | None = None) -> sklearn.tree.DecisionTreeClassifier: ...
+
     def __init__(
         self,
         *,
-        criterion: str = "gini",
-        splitter: str = "best",
+        criterion: ClassificationCriterion = "gini",
+        splitter: Splitter = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = None,
+        max_features: MaxFeatures = None,
         random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -394,13 +508,16 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
             X, np.stack(codes, axis=1), n_classes, weights, self._settings(progress)
         )
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, check_input: bool = True) -> NDArray[Any]:
         """Predict the class with the largest share in each row's leaf.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X``, which must be an array of float32 or
+            float64, or a sparse matrix.
 
         Returns
         -------
@@ -414,18 +531,21 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         >>> tree.predict([[0.0], [4.0]])
         array(['no', 'yes'], dtype='<U3')
         """
-        rows = self._rows(X)
+        rows = self._rows(X, check_input)
         if self.n_outputs_ > 1 or is_sparse(rows):
             return _answers.likeliest(self.classes_, self._shares(rows))
         return _answers.labels(self.tree_, self.classes_, rows, self.n_jobs)
 
-    def predict_proba(self, X: ArrayLike) -> Any:
+    def predict_proba(self, X: ArrayLike, check_input: bool = True) -> Shares:
         """Predict the share of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        check_input : bool, default=True
+            False skips scikit-learn's validation of ``X``, which must be an array of float32 or
+            float64, or a sparse matrix.
 
         Returns
         -------
@@ -442,13 +562,13 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        return self._shares(self._rows(X))
+        return self._shares(self._rows(X, check_input))
 
-    def _shares(self, rows: Any) -> Any:
+    def _shares(self, rows: Any) -> Shares:
         """Get the shares of the classes for checked rows."""
         return _answers.shares(self._values(rows), self.n_classes_)
 
-    def predict_log_proba(self, X: ArrayLike) -> Any:
+    def predict_log_proba(self, X: ArrayLike) -> Shares:
         """Predict the logarithm of each class's share.
 
         Parameters
@@ -474,3 +594,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+# scikit-learn's tools for its own trees, such as partial_dependence with method="recursion", check
+# the class. The attributes that they use are here.
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ._base_tree import RandomState
+from ._base_tree import MaxFeatures, RandomState, Splitter
 from ._categories import CategoricalFeatures
 from ._class_weight import ClassWeight
-from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor, LeafValue
+from ._estimators import (
+    ClassificationCriterion,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    LeafValue,
+    RegressionCriterion,
+)
 
 
 class ExtraTreeRegressor(DecisionTreeRegressor):
@@ -72,7 +78,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         the fit did not see go where missing labels go. For "squared_error" and "poisson", one
         output and ``splitter="best"``.
     quantile : float, default=0.5
-        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``.
+        Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``. The other
+        criteria have no level, and a fit refuses any but the default.
     leaf_value : {"mean", "median"} or callable, default=None
         What a leaf predicts. None means the minimiser of the criterion: the mean, the median or the
         quantile of its targets. "median" is the weighted median, halfway between two targets if
@@ -133,13 +140,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
-        splitter: str = "random",
+        criterion: RegressionCriterion = "squared_error",
+        splitter: Splitter = "random",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = 1.0,
+        max_features: MaxFeatures = 1.0,
         random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -286,13 +293,13 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
-        splitter: str = "random",
+        criterion: ClassificationCriterion = "gini",
+        splitter: Splitter = "random",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "sqrt",
+        max_features: MaxFeatures = "sqrt",
         random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,

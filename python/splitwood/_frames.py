@@ -1,14 +1,17 @@
 """pandas, polars and pyarrow tables → arrays, column by column.
 
-None of the three libraries is imported: a table is recognised by the name of its class. The columns
-are read one by one into an array of float32 if that holds all of them exactly, otherwise of
-float64. Missing entries become NaN. The error for a column without numbers gives its name and a
-remedy. Labels of categories are collected here, and get their codes in `_categories.py`.
+None of the three libraries is imported: a table is recognised by the name of its class. Other
+tables, such as the relations of duckdb, are read through Arrow's stream interface, for which
+pyarrow or polars is imported. The columns are read one by one into an array of float32 if that
+holds all of them exactly, otherwise of float64. Missing entries become NaN. The error for a column
+without numbers gives its name and a remedy. Labels of categories are collected here, and get their
+codes in `_categories.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -39,6 +42,25 @@ class Column(NamedTuple):
     def is_categorical(self) -> bool:
         """Whether the library's dtype is one for categories."""
         return self.label.startswith(("category", "Categorical", "Enum", "dictionary"))
+
+
+def from_stream(X: Any) -> Any:
+    """Read a table of another library that has Arrow's stream interface; return all else as it is.
+
+    A stream can be read only once, so the result must be used from then on.
+    """
+    if _find_reader(X) is not None or not hasattr(type(X), "__arrow_c_stream__"):
+        return X
+    for library, read in (("pyarrow", "table"), ("polars", "DataFrame")):
+        try:
+            return getattr(import_module(library), read)(X)
+        except ModuleNotFoundError as error:
+            if error.name != library:
+                raise
+    raise ModuleNotFoundError(
+        f"X: to read a {type(X).__name__} through Arrow's stream interface, splitwood needs "
+        "pyarrow or polars: pip install pyarrow"
+    )
 
 
 def read_frame(X: Any) -> NDArray[Any] | None:

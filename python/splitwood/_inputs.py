@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._categories import Codes, encode
-from ._frames import Column, array_columns, gather, read_columns, read_frame
+from ._frames import Column, array_columns, from_stream, gather, read_columns, read_frame
 
 # The core reads these dtypes in place; every other dtype is converted to the first one.
 CELL_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -40,6 +40,7 @@ class Checks(Protocol[Checked]):
 
 def read_rows(X: ArrayLike, codes: Codes | None, checks: Checks[Checked]) -> Checked:
     """Read the rows of ``X``; ``codes`` maps the labels of categorical features to their codes."""
+    X = from_stream(X)
     if codes is not None:
         n_rows, columns = read_labelled(X, checks)
         if len(columns) != len(codes):
@@ -54,6 +55,7 @@ def read_rows(X: ArrayLike, codes: Codes | None, checks: Checks[Checked]) -> Che
 
 def read_labelled(X: Any, checks: Checks[Any]) -> tuple[int, list[Column]]:
     """Read the number of rows and the columns of ``X``, some of which may hold labels."""
+    X = from_stream(X)
     columns = read_columns(X)
     if columns is not None:
         checks.names(X)

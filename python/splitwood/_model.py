@@ -7,17 +7,18 @@ results to the last bit.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _answers, _core
-from ._categories import Codes
+from ._categories import Codes, Labels
 from ._inputs import NumpyChecks, read_rows
 
 
-class Model:
+class Model(ABC):
     """A fitted tree that predicts without scikit-learn.
 
     `splitwood.load` creates it; its attributes are those of the saved estimator.
@@ -55,7 +56,12 @@ class Model:
 
     tree_: _core.Tree
     n_features_in_: int
+    # Only if the training rows had names.
+    feature_names_in_: NDArray[np.object_]
     n_outputs_: int
+    is_categorical_: NDArray[np.bool_] | None
+    categories_: Labels | None
+    parameters: dict[str, Any]
     _codes: Codes | None = None
     _task = ""
 
@@ -68,6 +74,10 @@ class Model:
         tree = self.tree_
         size = f"{tree.node_count} nodes, depth {tree.max_depth}, {tree.n_features} features"
         return f"<splitwood {self._task} model: {size}>"
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the value or the class of each row's leaf, as the estimator does."""
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Find the leaf of each row, as the estimator does."""
@@ -109,10 +119,11 @@ class ClassificationModel(Model):
             return _answers.likeliest(self.classes_, self.predict_proba(X))
         return _answers.labels(self.tree_, self.classes_, self._rows(X), self.n_jobs)
 
-    def predict_proba(self, X: ArrayLike) -> Any:
+    # An array, or a list of arrays if there are several outputs.
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64] | Any:
         """Predict the share of each class, as the estimator does."""
         return _answers.shares(self._values(X), self.n_classes_)
 
-    def predict_log_proba(self, X: ArrayLike) -> Any:
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64] | Any:
         """Predict the logarithm of each class's share, as the estimator does."""
         return _answers.logarithm(self.predict_proba(X))

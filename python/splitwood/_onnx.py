@@ -37,10 +37,10 @@ _EXACT_IN_FLOAT32 = 1 << 24
 _DEEP = 5_000
 
 
-def to_onnx(estimator: Estimator, dtype: DTypeLike) -> ModelProto:
+def to_onnx(estimator: Estimator, dtype: DTypeLike | None) -> ModelProto:
     """Convert a fitted tree; see the method `to_onnx`."""
     tree = check_can_be_handed_on(estimator, "to_onnx")
-    cells = np.dtype(dtype)
+    cells = np.dtype(estimator._x_dtype if dtype is None else dtype)
     if cells not in (np.float32, np.float64):
         raise ValueError(f"dtype: must be float32 or float64, got {cells}")
     if cells == np.float32 and tree.n_leaves > _EXACT_IN_FLOAT32:

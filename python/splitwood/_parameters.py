@@ -6,16 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 # This prefix marks a value that can't be stored, such as a function. `fit` refuses such a string.
 _NOT_STORED = "not stored: "
 
 
 def encode(value: Any) -> Any:
     """Convert a parameter to a JSON value; types that JSON lacks become objects with one key."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+    value = _plain(value)
     if value is None or isinstance(value, bool | str):
         # A marker that was loaded is saved as it is.
         return value
@@ -28,6 +25,15 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
     return {"not stored": type(value).__name__}
+
+
+def _plain(value: Any) -> Any:
+    """Convert arrays, and the columns and indexes of data frames, to lists."""
+    # numpy and pandas have the first method, polars the second one, pyarrow the third one.
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(value, method) and not isinstance(value, type):
+            return getattr(value, method)()
+    return list(value) if isinstance(value, range) else value
 
 
 def decode_all(parameters: dict[str, Any]) -> dict[str, Any]:

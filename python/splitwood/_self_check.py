@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _storage
 from ._median import running_median
+from ._model import ClassificationModel
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -80,7 +81,7 @@ def running_medians() -> None:
 
 def model_predictions() -> None:
     tree, X = _random_tree(depth=7), _random_rows(500)
-    model = _storage.from_dict(tree, as_estimator=False)
+    model = cast(ClassificationModel, _storage.from_dict(tree, as_estimator=False))
     for kind in (np.float64, np.float32):
         for order in ("C", "F"):
             rows = np.array(X, dtype=kind, order=order)

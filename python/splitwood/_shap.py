@@ -27,16 +27,17 @@ def to_shap(estimator: Estimator) -> dict[str, Any]:
     if is_classifier and tree.n_outputs != 1:
         raise ValueError("to_shap: shap can't explain several outputs of classes at once")
     left, right = tree.children_left, tree.children_right
+    # Copies, because shap writes to some of the arrays.
     return {
         "trees": [
             {
-                "children_left": left,
-                "children_right": right,
+                "children_left": left.copy(),
+                "children_right": right.copy(),
                 "children_default": np.where(tree.missing_go_to_left, left, right),
-                "features": tree.feature,
-                "thresholds": tree.threshold,
-                "values": tree.value.reshape(tree.node_count, -1),
-                "node_sample_weight": tree.weighted_n_node_samples,
+                "features": tree.feature.copy(),
+                "thresholds": tree.threshold.copy(),
+                "values": tree.value.reshape(tree.node_count, -1).copy(),
+                "node_sample_weight": tree.weighted_n_node_samples.copy(),
             }
         ],
         # shap must not round rows to float32.

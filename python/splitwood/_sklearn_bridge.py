@@ -145,8 +145,9 @@ def _crossed_thresholds(estimator: Estimator, X: ArrayLike) -> int:
     for start in range(0, rows.shape[0], n_rows):
         part = rows[start : start + n_rows]
         part = part.toarray() if is_sparse(part) else part
-        starts, nodes = tree.decision_path(part)
-        passed = np.repeat(np.arange(len(part)), np.diff(starts))
+        paths = tree.decision_path(part)
+        nodes = paths.indices
+        passed = np.repeat(np.arange(len(part)), np.diff(paths.indptr))
         inner = feature[nodes] >= 0
         nodes, passed = nodes[inner], passed[inner]
         cells = part[passed, feature[nodes]]
@@ -248,6 +249,8 @@ def from_sklearn(estimator: Any) -> Estimator:
     import sklearn.tree
 
     made: Estimator
+    if isinstance(estimator, Estimator):
+        raise TypeError("estimator: it is a tree of splitwood already")
     if isinstance(estimator, sklearn.tree.DecisionTreeClassifier):
         made = DecisionTreeClassifier()
     elif isinstance(estimator, sklearn.tree.DecisionTreeRegressor):

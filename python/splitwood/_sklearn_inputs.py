@@ -33,7 +33,14 @@ def checked_rows(estimator: BaseTree, X: ArrayLike) -> Any:
     return read_rows(X, estimator._codes, _PredictionChecks(estimator))
 
 
-def checked_training(estimator: BaseTree, X: ArrayLike, y: ArrayLike) -> Training:
+def unchecked_rows(X: Any) -> Any:
+    """Get ``X`` as an array or a CSR matrix, without any check but those of the core."""
+    return X.tocsr() if is_sparse(X) else np.asarray(X)
+
+
+def checked_training(
+    estimator: BaseTree, X: ArrayLike, y: ArrayLike, check_input: bool = True
+) -> Training:
     """Get ``X`` and ``y`` as arrays, and set the attributes that describe the features."""
     estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
     checks = _FitChecks(estimator, y)
@@ -42,10 +49,22 @@ def checked_training(estimator: BaseTree, X: ArrayLike, y: ArrayLike) -> Trainin
     # The common case skips scikit-learn's validation, which takes much of the time of a small fit.
     # Input that scikit-learn would convert, refuse or warn about is validated.
     if _is_plain_table(X) and _is_plain_vector(y) and len(X) == len(y):
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
-        return X, y
-    return read_rows(X, None, checks)
+        rows, targets = X, y
+    elif check_input:
+        return read_rows(X, None, checks)
+    else:
+        rows, targets = _unchecked_columns(X), np.asarray(y)
+    estimator.n_features_in_ = rows.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    return rows, targets
+
+
+def _unchecked_columns(X: Any) -> Any:
+    """Get ``X`` as an array or a CSC matrix, without any check but those of the core."""
+    rows = X.tocsc() if is_sparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(f"X: must be a table, got shape {rows.shape}")
+    return rows
 
 
 def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -> Training:

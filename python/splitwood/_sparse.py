@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-
-# Cells per chunk when a sparse matrix is made dense: 8 MB.
-_CELLS_PER_CHUNK = 1 << 20
 
 # The size of the axis that the indices refer to, indptr, indices and data.
 Entries = tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
@@ -36,10 +32,5 @@ def _entries(X: Any, n: int) -> Entries:
         # The user's matrix must not change.
         X = X.copy()
         X.sum_duplicates()
-    return n, X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data
-
-
-def dense_parts(X: Any) -> Iterator[NDArray[Any]]:
-    """Convert the rows of a CSR matrix to dense arrays, one chunk at a time."""
-    step = max(1, _CELLS_PER_CHUNK // X.shape[1])
-    return (X[start : start + step].toarray() for start in range(0, X.shape[0], step))
+    data = X.data if X.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+    return n, X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), data

@@ -56,6 +56,8 @@ class Stored:
     # One list of labels per feature, None for a numeric feature. None instead of the list if no
     # feature is categorical, or if only codes are known.
     categories: list[list[Any] | None] | None
+    # "float32" if X of the fit was; None for float64.
+    x_dtype: str | None
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
@@ -78,6 +80,7 @@ class Stored:
             classes=classes,
             classes_dtype=dtypes,
             categories=None if categories is None else _category_labels.to_lists(categories),
+            x_dtype="float32" if estimator._x_dtype == "float32" else None,
         )
 
     def attributes(self) -> dict[str, Any]:
@@ -98,6 +101,8 @@ class Stored:
                 "categories_": labels,
                 "_codes": [None if array is None else codes_of(array) for array in labels],
             }
+        if self.x_dtype is not None:
+            attributes["_x_dtype"] = self.x_dtype
         if self.feature_names is not None:
             attributes["feature_names_in_"] = np.array(self.feature_names, dtype=object)
         if self.classes is not None:
@@ -135,7 +140,9 @@ def load(path: str | os.PathLike[str], *, as_estimator: Literal[True]) -> Estima
 @overload
 def load(path: str | os.PathLike[str], *, as_estimator: Literal[False]) -> Model: ...
 @overload
-def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any: ...
+def load(
+    path: str | os.PathLike[str], *, as_estimator: bool | None = None
+) -> Estimator | Model: ...
 def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any:
     """Load an estimator from a file that its method ``save`` has written.
 
@@ -169,6 +176,12 @@ def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> A
     return _revive(_read(path), as_estimator)
 
 
+@overload
+def from_dict(data: dict[str, Any], *, as_estimator: Literal[True]) -> Estimator: ...
+@overload
+def from_dict(data: dict[str, Any], *, as_estimator: Literal[False]) -> Model: ...
+@overload
+def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Estimator | Model: ...
 def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Any:
     """Create an estimator from a dict that its method ``to_dict`` has returned.
 
@@ -211,6 +224,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         about["classes_dtype"] = stored.classes_dtype
     if stored.categories is not None:
         about["categories"] = stored.categories
+    if stored.x_dtype is not None:
+        about["x_dtype"] = stored.x_dtype
     text = json.dumps(about, allow_nan=False)
     _core.write_model(path, stored.tree, stored.classes, stored.feature_names, text)
 
@@ -220,7 +235,7 @@ def to_dict(estimator: Any) -> dict[str, Any]:
     stored = Stored.of(estimator)
     tree = stored.tree._state()
     weight = tree["weighted_n_node_samples"]
-    return {
+    data = {
         "format": _FORMAT,
         "version": list(FORMAT_VERSION),
         "estimator": stored.estimator,
@@ -244,6 +259,7 @@ def to_dict(estimator: Any) -> dict[str, Any]:
             "categories": tree["categories"],
         },
     }
+    return data if stored.x_dtype is None else data | {"x_dtype": stored.x_dtype}
 
 
 def _is_ours(kind: type) -> bool:
@@ -283,11 +299,14 @@ def _read(path: str | os.PathLike[str]) -> Stored:
     match about:
         case {"estimator": str(estimator), "parameters": dict(parameters)}:
             dtypes, categories = about.get("classes_dtype"), about.get("categories")
+            x_dtype = about.get("x_dtype")
         case _:
             raise ValueError(
                 f"model: {os.fspath(path)}: section 'params' does not name an estimator"
             )
-    return _checked(Stored(estimator, parameters, tree, feature_names, classes, dtypes, categories))
+    return _checked(
+        Stored(estimator, parameters, tree, feature_names, classes, dtypes, categories, x_dtype)
+    )
 
 
 def _checked(stored: Stored) -> Stored:
@@ -305,6 +324,8 @@ def _checked(stored: Stored) -> Stored:
         and len(dtypes) == len(stored.classes)
     ):
         raise ValueError("model: classes_dtype must name a dtype for each output")
+    if stored.x_dtype not in (None, "float32"):
+        raise ValueError('model: x_dtype must be "float32", or be left out for float64')
     return stored
 
 
@@ -327,7 +348,7 @@ def _undict(data: dict[str, Any]) -> Stored:
     _refuse_others(
         data,
         "format version estimator splitwood parameters n_features n_outputs feature_names classes "
-        "classes_dtype categories tree",
+        "classes_dtype categories tree x_dtype",
     )
     estimator = _take(data, "estimator", lambda value: isinstance(value, str))
     parameters = _take(data, "parameters", lambda value: isinstance(value, dict))
@@ -342,8 +363,10 @@ def _undict(data: dict[str, Any]) -> Stored:
     n_values = 1 if classes is None else max(map(len, classes), default=0)
     if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
         raise ValueError("model: value, classes and n_outputs are not consistent")
-    categories = data.get("categories")
-    return _checked(Stored(estimator, parameters, tree, names, classes, dtypes, categories))
+    categories, x_dtype = data.get("categories"), data.get("x_dtype")
+    return _checked(
+        Stored(estimator, parameters, tree, names, classes, dtypes, categories, x_dtype)
+    )
 
 
 def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:

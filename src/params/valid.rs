@@ -99,7 +99,8 @@ impl Choices {
         let is_quantile =
             matches!(objective, Objective::Values { loss: ValueLoss::AbsoluteError | ValueLoss::Quantile(_), .. });
         if self.monotonic.is_some() && (many_classes || many_outputs) {
-            let problem = "is not supported for more than two classes, nor for several outputs";
+            let what = if many_classes { "multiclass classification" } else { "multiple output trees" };
+            let problem = format!("Monotonicity constraints are not supported with {what}");
             return Err(Error::argument("monotonic_cst", problem));
         }
         let has_categories = self.categories.iter().flatten().any(|&count| count > 0);
@@ -336,16 +337,19 @@ pub(crate) fn check_ccp_alpha(ccp_alpha: f64) -> Result<()> {
 impl Size {
     /// The number of rows, at least `least`; `is_allowed` is for fractions above 0.
     fn resolve(self, name: &'static str, least: usize, n_rows: usize, is_allowed: fn(f64) -> bool) -> Result<usize> {
+        // scikit-learn's words, which its tests compare.
+        let refuse = |given: String| {
+            let end = if is_allowed(1.0) { ']' } else { ')' };
+            let ranges = format!("an int in the range [{least}, inf) or a float in the range (0.0, 1.0{end}");
+            Err(Error::argument(name, format!("the parameter '{name}' of a fit must be {ranges}, got {given}")))
+        };
         match self {
             Self::Rows(rows) if rows >= least as i64 => Ok(usize::try_from(rows).unwrap_or(usize::MAX)),
-            Self::Rows(rows) => Err(Error::argument(name, format!("as an int must be at least {least}, got {rows}"))),
+            Self::Rows(rows) => refuse(rows.to_string()),
             Self::Fraction(share) if share > 0.0 && is_allowed(share) => {
                 Ok(((share * n_rows as f64).ceil() as usize).max(least))
             }
-            Self::Fraction(share) => {
-                let end = if is_allowed(1.0) { "1 included" } else { "1 excluded" };
-                Err(Error::argument(name, format!("as a float must be between 0 and 1 ({end}), got {share:?}")))
-            }
+            Self::Fraction(share) => refuse(format!("{share:?}")),
         }
     }
 }

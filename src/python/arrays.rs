@@ -46,6 +46,24 @@ pub(super) enum Source<'py> {
     Sparse(Entries<'py>),
 }
 
+/// Rows to predict: an array, or a sparse matrix of scipy.
+pub(super) enum RowSource<'py> {
+    Dense(Table<'py>),
+    Sparse(Entries<'py>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for RowSource<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.cast::<PyUntypedArray>().is_ok() || !object.hasattr("tocsr")? {
+            return Ok(Self::Dense(object.extract()?));
+        }
+        let read = object.py().import("splitwood._sparse")?.getattr("sparse_rows")?;
+        Ok(Self::Sparse(read.call1((object.call_method0("tocsr")?,))?.extract()?))
+    }
+}
+
 /// The entries of sparse rows or columns.
 pub(super) struct Entries<'py> {
     /// Number of rows of sparse columns, or of columns of sparse rows.

@@ -46,7 +46,7 @@ fn fit(
     );
     match progress.failure {
         Some(failure) => Err(failure),
-        None => Ok(PyTree(tree?)),
+        None => Ok(tree?.into()),
     }
 }
 
@@ -77,8 +77,13 @@ pub(super) fn fit_regressor(
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     settings: Settings<'_>,
 ) -> PyResult<PyTree> {
+    let level = settings.number("quantile")?;
     let loss = match settings.loss(REGRESSION)? {
-        Loss::Quantile(_) => Loss::Quantile(settings.number("quantile")?),
+        Loss::Quantile(_) => Loss::Quantile(level),
+        _ if level != 0.5 => {
+            let problem = format!("is the level of criterion=\"quantile\"; other criteria have none, got {level}");
+            return Err(Error::argument("quantile", problem).into());
+        }
         loss => loss,
     };
     let leaf_value = settings.leaf_value()?;
@@ -126,13 +131,14 @@ fn n_outputs<T: Element>(y: &PyReadonlyArrayDyn<'_, T>) -> Option<usize> {
 /// Sets the values of the leaves as the setting `leaf_value` says.
 fn set_leaf_values(
     py: Python<'_>,
-    PyTree(tree): PyTree,
+    tree: PyTree,
     x: &Source<'_>,
     y: &[f64],
     weights: Option<&PyReadonlyArray1<'_, f64>>,
     n_jobs: Option<i64>,
     leaf_value: &LeafSetting<'_>,
 ) -> PyResult<PyTree> {
+    let tree = tree.tree;
     let weights = weights.map(vector);
     let weights = weights.as_deref();
     let call = |callable: &Bound<'_, PyAny>, y: &[f64], weights: &[f64]| {
@@ -155,7 +161,7 @@ fn set_leaf_values(
             tree.with_values_of_leaves(&leaves, y, weights, |y, weights| call(callable, y, weights))?
         }
     };
-    Ok(PyTree(tree))
+    Ok(tree.into())
 }
 
 /// Get the number of CPUs that affinity, quota and environment allow this process to use.

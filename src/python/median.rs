@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use super::arrays::vector;
 use super::error::without_interpreter;
 use super::settings;
-use crate::median::{self, RunningMedian};
+use crate::error::Error;
+use crate::median::{self, Center, RunningMedian, checked_level};
 
 /// Get the median of every prefix and the loss around it.
 #[pyfunction]
@@ -24,6 +25,42 @@ pub(super) fn running_median<'py>(
     let level = level(quantile)?;
     let running = without_interpreter(py, |_| median::running_median(&y, weights.as_deref(), level))?;
     Ok((running.medians.into_pyarray(py), running.losses.into_pyarray(py)))
+}
+
+/// Get the quantile of each group of values, which must ascend within their group.
+///
+/// The values of group ``i`` are ``y[indptr[i]:indptr[i + 1]]``. The quantile of an empty group is
+/// NaN. The quantile is that of a leaf with ``criterion="quantile"``.
+#[pyfunction]
+#[pyo3(signature = (indptr, y, sample_weight, quantile))]
+#[allow(clippy::needless_pass_by_value)] // Python's types.
+pub(super) fn grouped_quantiles<'py>(
+    py: Python<'py>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    y: PyReadonlyArray1<'py, f64>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    quantile: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (starts, y, weights) = (vector(&indptr), vector(&y), sample_weight.as_ref().map(vector));
+    let weights = weights.as_deref();
+    let level = checked_level(settings::number("quantiles", quantile)?)?;
+    let fits = starts.is_sorted() && starts.first() == Some(&0) && starts.last() == Some(&(y.len() as i64));
+    if !fits || weights.is_some_and(|weights| weights.len() != y.len()) {
+        return Err(Error::argument("indptr", "does not fit y and sample_weight").into());
+    }
+    let quantile_of = |ends: &[i64]| {
+        let rows = ends[0] as usize..ends[1] as usize;
+        match weights {
+            _ if rows.is_empty() => f64::NAN,
+            None => Center::of_values(level, &y[rows]).value,
+            Some(weights) => {
+                let rows = y[rows.clone()].iter().copied().zip(weights[rows].iter().copied());
+                Center::of_weighted(level, rows).value
+            }
+        }
+    };
+    let quantiles = without_interpreter(py, |_| Ok(starts.windows(2).map(quantile_of).collect::<Vec<f64>>()))?;
+    Ok(quantiles.into_pyarray(py))
 }
 
 fn level(given: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {

@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::fit::{available_threads, fit_classifier, fit_regressor};
     #[pymodule_export]
-    use super::median::{PyRunningMedian, running_median};
+    use super::median::{PyRunningMedian, grouped_quantiles, running_median};
     #[pymodule_export]
     use super::model::{read_model, write_model};
     #[pymodule_export]

@@ -57,7 +57,7 @@ pub(super) fn write_model(
     parameters: String,
 ) -> PyResult<()> {
     without_interpreter(py, |_| {
-        let tree = tree.0.clone();
+        let tree = tree.tree.clone();
         let mut model = match classes {
             None => Model::regressor(tree),
             Some(classes) => Model::classifier(tree, classes),
@@ -80,5 +80,5 @@ pub(super) fn read_model(
     let classes = model.classes().iter().map(|labels| labels.into_pyobject(py)).collect::<PyResult<Vec<_>>>()?;
     let names = model.feature_names().map(<[String]>::to_vec);
     let parameters = model.parameters().map(str::to_owned);
-    Ok((PyTree(model.into_tree()), (!classes.is_empty()).then_some(classes), names, parameters))
+    Ok((model.into_tree().into(), (!classes.is_empty()).then_some(classes), names, parameters))
 }

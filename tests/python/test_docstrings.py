@@ -18,6 +18,7 @@ import splitwood._growth
 import splitwood._median
 import splitwood._model
 import splitwood._plot
+import splitwood._skl2onnx
 import splitwood._sklearn_bridge
 import splitwood._storage
 import splitwood._text
@@ -33,6 +34,7 @@ MODULES = [
     splitwood._median,
     splitwood._model,
     splitwood._plot,
+    splitwood._skl2onnx,
     splitwood._sklearn_bridge,
     splitwood._storage,
     splitwood._text,

@@ -266,6 +266,56 @@ def test_empty_tables_are_refused(table):
         DecisionTreeRegressor().fit(table, [0.0, 0.0, 1.0][: len(table)])
 
 
+# ---- Arrow's stream interface --------------------------------------------------------------------
+
+
+class Stream:
+    """A table of a library that splitwood does not know; it can be read once."""
+
+    def __init__(self, table):
+        self._reader = table.to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [Stream, pa.Table.to_reader, lambda table: table.to_batches()[0]],
+    ids=["unknown", "reader", "batch"],
+)
+def test_streams_are_read_with_their_names(read):
+    table = pa.table({"a": CELLS[:, 0], "b": pa.array([None, *CELLS[1:, 1]], pa.float32())})
+    expected = DecisionTreeRegressor().fit(table, Y)
+    model = DecisionTreeRegressor().fit(read(table), Y)
+    assert_same_tree(model, expected)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(model.predict(read(table)), expected.predict(table))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(read(table.rename_columns(["b", "a"])))
+
+
+def test_streams_of_categories_are_read():
+    words = pa.array(["x", "y"]).take(pa.array(np.arange(len(Y)) % 2)).dictionary_encode()
+    table = pa.table({"word": words, "size": CELLS[:, 0]})
+    settings = {"categorical_features": "from_dtype"}
+    expected = DecisionTreeRegressor(**settings).fit(table, Y)
+    model = DecisionTreeRegressor(**settings).fit(Stream(table), Y)
+    assert_same_tree(model, expected)
+    np.testing.assert_array_equal(model.predict(Stream(table)), expected.predict(table))
+
+
+def test_streams_are_read_by_polars_without_pyarrow(monkeypatch):
+    table = pa.table({"a": CELLS[:, 0]})
+    expected = DecisionTreeRegressor().fit(table, Y)
+    stream, again = Stream(table), Stream(table)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_same_tree(DecisionTreeRegressor().fit(stream, Y), expected)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match=r"to read a Stream .* needs pyarrow or polars"):
+        DecisionTreeRegressor().fit(again, Y)
+
+
 def test_targets_may_come_in_columns_too():
     expected = DecisionTreeRegressor().fit(CELLS, Y, WHOLE)
     for y, weight in (

@@ -112,7 +112,10 @@ def test_bad_constraints_are_refused_by_both(kinds, y, signs):
 
 @pytest.mark.parametrize("signs", ["11", 1, {"a": 1}, [[1, 0], [0, 1]]], ids=repr)
 def test_constraints_that_are_no_sequence_of_signs_are_refused(signs):
-    with pytest.raises(ValueError, match=r"^monotonic_cst: "):
+    message = (
+        "^monotonic_cst must be None or an array-like of -1, 0 or 1, with one entry per feature"
+    )
+    with pytest.raises(ValueError, match=message):
         DecisionTreeRegressor(monotonic_cst=signs).fit(X2, Y2)
 
 

@@ -1,11 +1,15 @@
 """Trees as ONNX models: onnxruntime gives the same numbers to the last bit."""
 
+import pickle
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import splitwood
 from handover import (
     CLASSIFIERS,
     REGRESSORS,
@@ -109,3 +113,37 @@ except ModuleNotFoundError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert printed.stdout == "to_onnx needs onnx: pip install 'splitwood[onnx]'\n"
+
+
+def by_pickle(tree):
+    return pickle.loads(pickle.dumps(tree))
+
+
+def by_dict(tree):
+    return splitwood.from_dict(tree.to_dict())
+
+
+def by_file(tree):
+    with tempfile.TemporaryDirectory() as folder:
+        tree.save(Path(folder) / "tree")
+        return splitwood.load(Path(folder) / "tree")
+
+
+def input_type(model):
+    return model.graph.input[0].type.tensor_type.elem_type
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [lambda tree: tree, by_pickle, by_dict, by_file],
+    ids=["fitted", "pickle", "dict", "file"],
+)
+def test_rows_are_of_the_dtype_of_the_fit(duplicate):
+    types = {np.float32: onnx.TensorProto.FLOAT, np.float64: onnx.TensorProto.DOUBLE}
+    for dtype, expected in types.items():
+        tree = duplicate(fitted_regressor(dtype=dtype))
+        assert input_type(tree.to_onnx()) == expected
+        X = hostile_rows(tree, dtype=dtype)
+        np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
+        for chosen, given in types.items():
+            assert input_type(tree.to_onnx(chosen)) == given

@@ -211,3 +211,42 @@ def test_the_core_names_its_path():
     ccp_alphas, impurities = tree.pruning_path()
     assert ccp_alphas.shape == impurities.shape
     assert ccp_alphas.dtype == impurities.dtype == np.float64
+
+
+# ---- prune: the fitted tree, without another fit -------------------------------------------------
+
+
+@ON_BUNDLED_DATA
+def test_prune_gives_the_tree_of_a_fit_with_this_alpha(estimator, loader):
+    X, y = loader(return_X_y=True)
+    whole = clone(estimator).fit(X, y)
+    before = dict(vars(whole))
+    for alpha in np.unique(whole.cost_complexity_pruning_path(X, y).ccp_alphas)[::7]:
+        fitted = clone(estimator).set_params(ccp_alpha=float(alpha)).fit(X, y)
+        pruned = whole.prune(float(alpha))
+        assert_same_tree(pruned, fitted)
+        assert pruned.get_params() == fitted.get_params()
+        np.testing.assert_array_equal(pruned.predict(X), fitted.predict(X))
+    assert vars(whole) == before
+
+
+def test_of_two_alphas_the_larger_one_counts():
+    X, y = datasets.load_diabetes(return_X_y=True)
+    once = DecisionTreeRegressor(ccp_alpha=50.0).fit(X, y)
+    for twice in (once.prune(20.0), DecisionTreeRegressor().fit(X, y).prune(50.0).prune(20.0)):
+        assert twice.ccp_alpha == 50.0
+        assert_same_tree(twice, once)
+
+
+def test_prune_refuses_what_it_can_not_do():
+    X, y = datasets.load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(max_depth=3).fit(X, y)
+    for alpha in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="ccp_alpha: must be at least 0"):
+            tree.prune(alpha)
+    with pytest.raises(ValueError, match="ccp_alpha: must be a number"):
+        tree.prune("much")
+    with pytest.raises(ValueError, match="leaf_value: prune has no training rows"):
+        DecisionTreeRegressor(leaf_value="median").fit(X, y).prune(1.0)
+    with pytest.raises(NotFittedError):
+        DecisionTreeRegressor().prune(1.0)

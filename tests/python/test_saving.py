@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,6 +176,25 @@ def test_numpy_parameters_come_back_as_pythons(way, tmp_path):
     assert parameters == model.get_params()
     assert type(parameters["max_depth"]) is int
     assert {type(key) for key in parameters["class_weight"]} == {int}
+
+
+@pytest.mark.parametrize("way", [by_file, by_json])
+@pytest.mark.parametrize(
+    "names", [pd.Index, pd.Series, pl.Series, pa.array, np.array, tuple], ids=lambda f: f.__name__
+)
+def test_categorical_features_of_any_kind_come_back(names, way, tmp_path):
+    frame = pd.DataFrame({"city": list("abab"), "size": np.arange(4.0), "kind": list("xxyy")})
+    wanted = names(["city", "kind"])
+    model = DecisionTreeRegressor(categorical_features=wanted).fit(frame, [1.0, 2.0, 5.0, 9.0])
+    twin = way(model, tmp_path / "model")
+    assert twin.categorical_features == ["city", "kind"]
+    assert_same_tree(twin.fit(frame, [1.0, 2.0, 5.0, 9.0]), model)
+
+
+@pytest.mark.parametrize("way", [by_file, by_json])
+def test_a_range_of_categorical_features_comes_back(way, tmp_path):
+    model = DecisionTreeRegressor(categorical_features=range(2)).fit(np.round(X), NUMBERS)
+    assert way(model, tmp_path / "model").categorical_features == [0, 1]
 
 
 @pytest.mark.parametrize("way", [by_file, by_json])
