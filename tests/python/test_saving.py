@@ -594,7 +594,7 @@ def nested(levels):
     return value
 
 
-def test_case_25_levels_of_nested_parameters_are_counted(small):
+def test_levels_of_nested_parameters_are_counted(small):
     path, data = small
     form = b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": %s}}'
     # The object of all parameters is a level too.
@@ -615,7 +615,7 @@ def test_case_25_levels_of_nested_parameters_are_counted(small):
             model.set_params(max_depth=nested(levels)).save(path)
 
 
-def test_case_25_brackets_in_strings_are_no_levels(small):
+def test_brackets_in_strings_are_no_levels(small):
     path, _ = small
     name = '[{"\\' * 500
     table = pd.DataFrame({name: ["a", "b"] * 5})
@@ -628,7 +628,7 @@ def test_case_25_brackets_in_strings_are_no_levels(small):
     [b"[" * 9_000, b'{"a":' * 9_000, b'"' + b'\\"[' * 500_000],
     ids=["lists", "dicts", "string"],
 )
-def test_case_25_nested_parameters_do_not_overflow_a_small_stack(small, text):
+def test_nested_parameters_do_not_overflow_a_small_stack(small, text):
     path, data = small
     path.write_bytes(with_params(data, text))
     refused = []
