@@ -10,15 +10,17 @@ COMPARE_ARGS ?=
 FUZZ_TIMES ?= 50
 SOAK_ARGS ?=
 
-PY := $(VENV)/bin/python
-PYTHON_DIRS := python tests/python tests/golden examples benches
+# Where a virtual environment has its programs.
+BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY := $(VENV)/$(BIN)/python
+PYTHON_DIRS := python tests/python tests/golden examples benches .github
 # Folders count too: a file that was removed changes its folder.
 RUST_SOURCES := $(shell find src) $(wildcard build.rs) Cargo.toml $(wildcard Cargo.lock)
 
 # `maturin develop` installs into the environment that this variable names, unless conda says otherwise.
 IN_VENV = env -u CONDA_PREFIX VIRTUAL_ENV="$$(cd $(VENV) && pwd)"
 # The bindings are compiled against the environment's Python.
-WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/bin/python"
+WITH_PYTHON = PYO3_PYTHON="$$(cd $(VENV) && pwd)/$(BIN)/python"
 
 # No recipe calls make. cargo would look for the job server of `make -j`, which recipes can't reach.
 unexport MAKEFLAGS MFLAGS
@@ -27,8 +29,10 @@ unexport MAKEFLAGS MFLAGS
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # `setup` and `compile-tests` do nothing that `test` does not do; CI runs them beside the linters.
-.PHONY: help build demo setup compile-tests test test-rust test-python explore fuzz valgrind lint lint-rust lint-python \
-    format bench compare soak wheel clean
+.PHONY: help build demo setup compile-tests test test-rust test-python test-oldest explore fuzz valgrind lint lint-rust lint-python \
+    format bench compare soak \
+    wheel build-wheel build-sdist try-wheel try-sdist try-wheel-musl test-wheel test-free-threaded crate links publish \
+    lint-workflows msrv clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -80,6 +84,26 @@ test-rust: ## Rust tests and documentation tests; no Python needed
 test-python: $(VENV)/installed $(VENV)/requirements-test.txt ## Python tests on the release build
 	$(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
 
+# The lowest versions that pyproject.toml allows, as constraints for pip. The extras demo, bench and lint are tools of
+# this repository, for which new versions are good enough.
+target/oldest.txt: pyproject.toml
+	mkdir -p target
+	$(PYTHON) -c 'import tomllib; \
+	    p = tomllib.load(open("pyproject.toml", "rb")); \
+	    extras = p["project"]["optional-dependencies"]; \
+	    floors = p["build-system"]["requires"] + p["project"]["dependencies"] \
+	        + extras["test"] + extras["onnx"] + extras["plot"]; \
+	    print(*sorted({one.split(",")[0].replace(">=", "==") for one in floors}), sep="\n")' > $@
+
+# A new environment whenever a version changes: pip does not lower what is installed.
+target/oldest/pyvenv.cfg: target/oldest.txt
+	rm -rf target/oldest
+	$(PYTHON) -m venv target/oldest
+
+# `maturin develop` and both calls of pip read PIP_CONSTRAINT.
+test-oldest: target/oldest/pyvenv.cfg ## Python tests with the lowest versions that pyproject.toml allows, on Python 3.11
+	PIP_CONSTRAINT="$$(pwd)/target/oldest.txt" $(MAKE) VENV=target/oldest test-python
+
 explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, on other random cases each time
 	$(CARGO) test --quiet --tests
 	HYPOTHESIS_PROFILE=explore $(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
@@ -103,7 +127,7 @@ valgrind: ## memcheck over the tests of the modules with unsafe code
 	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
 	    $(CARGO) test --quiet --lib -- --test-threads=1 $(UNSAFE_MODULES)
 
-lint: lint-python lint-rust ## rustfmt, clippy, ruff, mypy, stubtest, pyright, and the width of comments
+lint: lint-python lint-rust lint-workflows ## rustfmt, clippy, ruff, mypy, stubtest, pyright, the width of comments, workflows
 
 # No comment line of a Rust file has more than 100 characters. ruff checks Python's.
 lint-rust: $(VENV)/pyvenv.cfg ## rustfmt, clippy without and with the bindings, the width of comments
@@ -118,6 +142,28 @@ lint-python: $(VENV)/installed $(VENV)/requirements-lint.txt ## ruff, mypy, stub
 	$(PY) -m mypy
 	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml splitwood._core
 	$(PY) -m pyright --pythonpath $(PY) tests/python/typed_sample.py
+
+# The schemas are part of check-jsonschema; nothing is downloaded. zizmor finds steps that attackers could use. What a
+# workflow runs is a target of this file, so that it can be run anywhere.
+CHECK_SCHEMA = $(VENV)/$(BIN)/check-jsonschema --quiet --builtin-schema
+lint-workflows: $(VENV)/requirements-lint.txt ## the files of .github, and CITATION.cff
+	$(CHECK_SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(CHECK_SCHEMA) custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(CHECK_SCHEMA) vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(CHECK_SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(CHECK_SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(CHECK_SCHEMA) vendor.citation-file-format CITATION.cff
+	$(VENV)/$(BIN)/zizmor --offline --quiet .github
+	@! grep -nE '\brun:( |$$)' .github/workflows/*.yml | grep -vE 'run: make |run:$$'
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml); \
+	grep -qx "version: $$version" CITATION.cff || { echo "CITATION.cff: the version is not $$version"; exit 1; }
+
+# Needs rustup, which installs that version of the compiler.
+msrv: $(VENV)/pyvenv.cfg ## compile with the oldest Rust that Cargo.toml allows, without and with the bindings
+	version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	rustup toolchain install --profile minimal --no-self-update $$version && \
+	rustup run $$version cargo check --quiet --all-targets --target-dir target/msrv && \
+	$(WITH_PYTHON) rustup run $$version cargo check --quiet --features python --target-dir target/msrv
 
 format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
 	$(CARGO) fmt
@@ -138,21 +184,105 @@ soak: $(VENV)/installed ## 16 threads that fit and predict on shared models for 
 
 # ---- ship ------------------------------------------------------------------------------------------------------------
 
-# The wheel is tried in an environment of its own, outside this folder, that goes away again.
-wheel: $(VENV)/requirements-build.txt ## build a wheel in dist/ and try it in a clean environment
-	rm -rf dist
-	$(PY) -m maturin build --release --quiet --out dist --interpreter $(PY)
+# A target of rustc to compile the wheel for, such as x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu.
+RUST_TARGET ?=
+# On Linux, zig is the linker: it links for an old glibc whatever the system has, for musl, and for other CPUs.
+ifeq ($(shell uname -s),Linux)
+WHEEL_ARGS ?= --zig --compatibility $(if $(findstring musl,$(RUST_TARGET)),musllinux_1_2,manylinux2014)
+endif
+# The wheel that is tried and tested, and the packages to test it with, in place of the extra "test".
+WHEEL ?= dist/splitwood-*.whl
+TEST_PACKAGES ?=
+
+wheel: build-wheel build-sdist try-wheel try-sdist ## build a wheel and an sdist in dist/ and try both in clean environments
+
+build-wheel: $(VENV)/requirements-ship.txt ## build a wheel in dist/: on Linux for glibc 2.17 and later (manylinux2014)
+	rm -f dist/*.whl
+	$(if $(RUST_TARGET),rustup target add $(RUST_TARGET))
+	PATH="$$(cd $(VENV) && pwd)/$(BIN):$$PATH" $(PY) -m maturin build --release --quiet --out dist \
+	    --interpreter $(PY) $(if $(RUST_TARGET),--target $(RUST_TARGET)) $(WHEEL_ARGS)
+	$(PY) -m twine check --strict dist/*.whl
+
+build-sdist: $(VENV)/requirements-ship.txt ## build an sdist in dist/
+	rm -f dist/*.tar.gz
+	$(PY) -m maturin sdist --out dist
+	$(PY) -m twine check --strict dist/*.tar.gz
+
+# $(call try,FILE) installs a file with pip in an environment of its own, outside this folder, that goes away again, and
+# runs two checks there: examples/wheel_smoke.py and the package's own. A `git` that fails comes first in the PATH.
+define try
+set -e; \
+file=$$(ls "$$(pwd)"/$(1)); \
+smoke="$$(pwd)/examples/wheel_smoke.py"; \
+away=$$(mktemp -d); \
+trap 'rm -rf "$$away"' EXIT; \
+trap 'exit 1' HUP INT TERM; \
+$(PYTHON) -m venv "$$away/venv"; \
+cd "$$away"; \
+mkdir no-git; \
+printf '#!/bin/sh\necho "git was called: $$*" >&2\nexit 1\n' > no-git/git; \
+chmod +x no-git/git; \
+export PATH="$$away/no-git:$$PATH"; \
+venv/$(BIN)/python -m pip install --quiet "$$file"; \
+venv/$(BIN)/python -I "$$smoke"; \
+venv/$(BIN)/python -I -m splitwood; \
+echo "$$file"
+endef
+
+try-wheel: ## install the wheel of dist/ in a clean environment and check it there
+	$(call try,$(WHEEL))
+
+try-sdist: ## compile and install the sdist of dist/ in a clean environment and check it there
+	$(call try,dist/splitwood-*.tar.gz)
+
+# The tests and what they read come from the sdist, the package from the wheel: nothing of this folder is used.
+# For an interpreter for which some packages of the extra "test" have no wheels, TEST_PACKAGES names the others: tests
+# that need a package which is not there are skipped.
+test-wheel: ## run the Python tests of the sdist in dist/ on the wheel in dist/, outside this folder
 	set -e; \
-	wheel=$$(ls "$$(pwd)"/dist/splitwood-*-abi3-*.whl); \
-	smoke="$$(pwd)/examples/wheel_smoke.py"; \
+	file=$$(ls "$$(pwd)"/$(WHEEL)); \
+	sdist=$$(ls "$$(pwd)"/dist/splitwood-*.tar.gz); \
 	away=$$(mktemp -d); \
 	trap 'rm -rf "$$away"' EXIT; \
 	trap 'exit 1' HUP INT TERM; \
 	$(PYTHON) -m venv "$$away/venv"; \
 	cd "$$away"; \
-	venv/bin/python -m pip install --quiet "$$wheel"; \
-	venv/bin/python -I "$$smoke"; \
-	echo "$$wheel"
+	tar -xzf "$$sdist" --strip-components=1; \
+	venv/$(BIN)/python -m pip install --quiet "$$file$(if $(TEST_PACKAGES),,[test])" $(TEST_PACKAGES); \
+	venv/$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
+
+# With PYTHON_GIL=0, an extension module of another package can't bring the lock back. `try-wheel` checks that ours does
+# not: without the variable. shap and polars have no wheels for these interpreters.
+FREE_THREADED_PACKAGES := pytest pytest-xdist hypothesis pandas pyarrow matplotlib tqdm onnx onnxruntime treelite
+test-free-threaded: ## the same on a free-threaded interpreter, with the packages that have wheels for it
+	PYTHON_GIL=0 $(MAKE) test-wheel TEST_PACKAGES="$(FREE_THREADED_PACKAGES)" \
+	    PYTEST_ARGS="$(foreach name,categories frames without_sklearn,--ignore=tests/python/test_$(name).py) $(PYTEST_ARGS)"
+
+# The version of the image's Python.
+ALPINE_PYTHON ?= 3.13
+try-wheel-musl: ## check the wheel of dist/ in a container of Alpine Linux, whose C library is musl
+	docker run --rm --volume "$$(pwd):/splitwood:ro" --workdir /splitwood python:$(ALPINE_PYTHON)-alpine \
+	    sh -c 'apk add --quiet make && make try-wheel PYTHON=python'
+
+# Cargo compiles the library from the archive, too.
+crate: ## build the crate's archive, compile it, and run the tests that it carries
+	$(CARGO) package --quiet
+	set -e; \
+	away=$$(mktemp -d); \
+	trap 'rm -rf "$$away"' EXIT; \
+	trap 'exit 1' HUP INT TERM; \
+	tar -xzf target/package/splitwood-*.crate -C "$$away" --strip-components=1; \
+	CARGO_TARGET_DIR="$$(pwd)/target" $(CARGO) test --quiet --manifest-path "$$away/Cargo.toml"
+
+# The address of the repository, which the packages name and README's links are made absolute with.
+REPOSITORY ?=
+links: ## in a checkout for a release, name the REPOSITORY in the metadata and make README's links absolute
+	$(PYTHON) .github/absolute_links.py "$(REPOSITORY)"
+
+# twine signs in by trusted publishing where it finds no password.
+publish: $(VENV)/requirements-ship.txt ## upload everything in dist/ to the package index, if TAG is this version's
+	test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)"
+	$(PY) -m twine upload --non-interactive dist/*
 
 clean: ## remove everything that was built, and the environment
 	if [ -e $(VENV)/pyvenv.cfg ]; then rm -rf $(VENV); fi

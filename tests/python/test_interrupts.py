@@ -26,7 +26,7 @@ SCRIPT = """
     X = rng.random((n, 20), dtype=np.float32)
     y = rng.normal(size=n)
     outputs = y.reshape(-1, 3)
-    sparse = random_sparse(200_000, 50, 0.2, format="csc", rng=rng)
+    sparse = random_sparse(200_000, 50, 0.2, format="csc", random_state=rng)
 
     def fit(kind, X, y, **settings):
         model = kind(**settings)

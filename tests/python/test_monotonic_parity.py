@@ -10,6 +10,7 @@ from peers import (
     both,
     friedman,
     load,
+    need_missing_values_of_1_9,
     random_weights,
 )
 
@@ -68,6 +69,7 @@ def test_the_same_predictions_on_real_data(name):
 
 @pytest.mark.parametrize("kinds", [REGRESSORS, CLASSIFIERS], ids=["regression", "classes"])
 def test_the_same_structure_with_missing_values(kinds):
+    need_missing_values_of_1_9()
     X, y = friedman()
     y = y if kinds is REGRESSORS else y > np.median(y)
     X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan

@@ -12,6 +12,7 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.metrics import mean_poisson_deviance
 
+from peers import need_missing_values_of_1_9
 from splitwood import DecisionTreeRegressor
 from test_parity import LARGE_NODES, assert_same_structure, friedman, random_weights
 from trees import assert_same_tree, leaf_loss, rows_by_node
@@ -86,6 +87,8 @@ def test_every_node_is_split_where_the_deviance_falls_most(problem):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_the_same_tree_as_scikit_learns(weighted, missing):
+    if missing:
+        need_missing_values_of_1_9()
     X, y = counts()
     X[np.random.default_rng(2).random(X.shape) < missing] = np.nan
     weight = random_weights(len(y), 0.25, 3.0) if weighted else None

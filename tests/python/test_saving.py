@@ -28,6 +28,7 @@ from splitwood import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
     _core,
+    _parameters,
 )
 from splitwood._tree_state import CategoryState, TreeState
 from trees import assert_same_tree
@@ -581,6 +582,10 @@ def test_case_25_crafted_trees_are_refused(small):
         + b"[" * 900
         + b"]" * 900
         + b"}}",
+        b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": {"eval": '
+        + b"[" * 900
+        + b"]" * 900
+        + b"}}}",
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": %s}}' % (b"9" * 5000),
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": {"eval": "1"}}}',
         b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": {"float": "1"}}}',
@@ -601,6 +606,67 @@ def test_case_25_crafted_parameters_are_refused(small, text):
     for as_estimator in (None, True, False):
         with pytest.raises(ValueError, match=r"^model: "):
             splitwood.load(path, as_estimator=as_estimator)
+
+
+def nested(levels):
+    value = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_levels_of_nested_parameters_are_counted(small):
+    path, data = small
+    form = b'{"estimator": "DecisionTreeClassifier", "parameters": {"max_depth": %s}}'
+    # The object of all parameters is a level too.
+    most = _parameters.MAX_NESTING - 1
+    path.write_bytes(with_params(data, form % json.dumps(nested(most)).encode()))
+    model = splitwood.load(path)
+    assert model.max_depth == nested(most)
+    assert splitwood.from_dict(model.to_dict()).max_depth == nested(most)
+    crafted = model.to_dict()
+    for levels in (most + 1, most + 2, 500):
+        path.write_bytes(with_params(data, form % json.dumps(nested(levels)).encode()))
+        with pytest.raises(ValueError, match=r"^model: .*nested"):
+            splitwood.load(path)
+        crafted["parameters"]["max_depth"] = nested(levels)
+        with pytest.raises(ValueError, match=r"^model: .*nested"):
+            splitwood.from_dict(crafted)
+        with pytest.raises(ValueError, match=r"^model: .*nested"):
+            model.set_params(max_depth=nested(levels)).save(path)
+
+
+def test_brackets_in_strings_are_no_levels(small):
+    path, _ = small
+    name = '[{"\\' * 500
+    table = pd.DataFrame({name: ["a", "b"] * 5})
+    DecisionTreeClassifier(categorical_features=[name]).fit(table, CODES[:10] > 0).save(path)
+    assert splitwood.load(path).categorical_features == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" * 9_000, b'{"a":' * 9_000, b'"' + b'\\"[' * 500_000],
+    ids=["lists", "dicts", "string"],
+)
+def test_nested_parameters_do_not_overflow_a_small_stack(small, text):
+    path, data = small
+    path.write_bytes(with_params(data, text))
+    refused = []
+
+    def load():
+        with pytest.raises(ValueError, match=r"^model: "):
+            splitwood.load(path)
+        refused.append(True)
+
+    size = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=load)
+        thread.start()
+    finally:
+        threading.stack_size(size)
+    thread.join()
+    assert refused
 
 
 def test_parameters_of_a_later_version_are_left_out_with_a_warning(small):
