@@ -176,7 +176,7 @@ fn every_feature_has_its_turn() {
     assert!(counts[3] == 0 && (160..240).contains(&counts[0]) && (40..95).contains(&counts[2]), "{counts:?}");
 }
 
-/// Constant features don't count as drawn: drawing goes on until one can be split.
+/// Constant features count as drawn, but drawing goes on until one feature can be split.
 #[test]
 fn constant_features_do_not_end_the_search() {
     let mut columns = vec![vec![7.0; 20]; 9];
