@@ -1,8 +1,8 @@
 """Load: many threads fit and predict on shared models for a while, and every result is checked.
 
-Run with ``make soak``. Each thread picks what to do at random: predict with a shared model, fit a model of
-its own, fit a shared one again (to the same rows, so that others who predict with it meanwhile must see no
-difference), or pickle one.
+Run with ``make soak``. Each thread picks what to do at random: predict with a shared model, fit a
+model of its own, fit a shared one again (to the same rows, so that others who predict with it
+meanwhile must see no difference), or pickle one.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def draw_band() -> Figure:
 
 
 def draw_counts() -> Figure:
-    """The first split by squared error and by Poisson deviance: at the larger difference or ratio."""
+    """The first split by squared error and by Poisson deviance: larger difference or ratio."""
     rng = np.random.default_rng(3)
     x = np.sort(rng.uniform(0, 10, 600))
     rate = np.select([x < 3, x < 7], [0.3, 8.0], 16.0)

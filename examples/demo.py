@@ -106,7 +106,7 @@ def seconds_to_fit(tree: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def run(task: Task, X: np.ndarray, y: np.ndarray) -> list[Outcome]:
-    """scikit-learn's outcome and splitwood's. Fits take turns, so that both see the same machine."""
+    """scikit-learn's outcome and splitwood's. Fits take turns, so both see the same machine."""
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=HELD_OUT, random_state=SEED)
     trees = [
         getattr(library, task.estimator)(criterion=task.criterion, **task.parameters)

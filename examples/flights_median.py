@@ -1,4 +1,4 @@
-"""Draw how late flights are by the time of day: a tree of means, one of medians, and two of quantiles.
+"""Draw how late flights are by the time of day: trees of means, of medians and of quantiles.
 
 Most flights that left New York in 2013 arrived early, and some arrived hours late. The mean follows
 those few flights. Half of the flights are later than the median, and eight of ten are between the
@@ -34,7 +34,7 @@ def need_plot(error: Exception) -> ModuleNotFoundError:
 
 
 def load_flights() -> tuple[np.ndarray, np.ndarray]:
-    """Scheduled departure, in hours of the day, and minutes late at arrival, of each flight that arrived."""
+    """Scheduled departure in hours, and minutes late at arrival, of each flight that arrived."""
     try:
         import pandas as pd
 

@@ -34,7 +34,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Limit:
-    """The time of `system` should be at most `ratio` times that of `against`; both are splitwood."""
+    """The time of `system` should be at most `ratio` times that of `against`, both splitwood."""
 
     system: str
     against: str
@@ -59,8 +59,8 @@ class Case:
     source: str = FRIEDMAN1
     columns: int = 10
     # Two training losses count as equal if they differ by at most this share. Exact trees diverge
-    # where two splits gain nearly the same, and scikit-learn skips cuts between values less than 1e-7
-    # apart.
+    # where two splits gain nearly the same, and scikit-learn skips cuts between values less than
+    # 1e-7 apart.
     loss_tolerance: float = 1e-4
     # The most memory that a fit may add, in sizes of X.
     memory_target: float | None = None

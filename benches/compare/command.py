@@ -127,7 +127,7 @@ class Comparison:
         return self.predictions if isinstance(case, Prediction) else self.fits
 
     def _measured_for_memory(self, case: Case) -> list[System]:
-        """All systems in the series of memory; only splitwood for a target, and in the short run."""
+        """All systems in the series of memory; only splitwood for a target or in the short run."""
         if "memory" not in self.parts:
             return []
         grows = in_memory_series(case)

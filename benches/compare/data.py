@@ -1,4 +1,4 @@
-"""The data of the cases: Friedman's first function with noise, hard variants of it, and real tables."""
+"""The data of the cases: Friedman's first function with noise, hard variants, and real tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

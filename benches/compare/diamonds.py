@@ -1,4 +1,4 @@
-"""The prices of 53,940 cut diamonds, on their size and grades: 9 columns, few distinct values in each.
+"""The prices of 53,940 diamonds, by size and grades: 9 columns, few distinct values in each.
 
 From the PyPI package ``plotnine`` (MIT), as ggplot2 made them known.
 """

@@ -1,9 +1,9 @@
 """Exact trees the way they are written in numpy: features sorted once, children keep the order.
 
-By squared error, running sums give all the cuts of all the features in a few calls. By absolute error, a
-median runs along each feature between two heaps, forwards and backwards; the loss changes by what the
-newcomer lies outside of the two middle values. Cuts fall between distinct values, at the midpoint, and
-`<=` goes left, when fitting as when predicting.
+By squared error, running sums give all the cuts of all the features in a few calls. By absolute
+error, a median runs along each feature between two heaps, forwards and backwards; the loss changes
+by what the newcomer lies outside of the two middle values. Cuts fall between distinct values, at
+the midpoint, and `<=` goes left, when fitting as when predicting.
 """
 
 from collections.abc import Callable

@@ -202,7 +202,7 @@ def draw_memory(run: Run, file: Path) -> bool:
 
 
 def draw_ratios(run: Run, file: Path) -> bool:
-    """A bar for the fastest exact peer in each case, a marker for every peer, a line at the ratio 1."""
+    """A bar for the fastest exact peer in each case, a marker per peer, a line at the ratio 1."""
     results = [result for result in run.results if result.ours and result.best_exact_peer()]
     if not results:
         return False

@@ -1,8 +1,8 @@
 """The packages, each of which fits one tree: exact and unpruned where the package can.
 
 A fit function takes the arrays as they are, so that conversions are part of its time. It returns a
-function that predicts y (for classes, the probability of class 1). It imports its package itself, so
-that only measured packages need to be installed.
+function that predicts y (for classes, the probability of class 1). It imports its package itself,
+so that only measured packages need to be installed.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Times fits and predictions in turns: each round has each system once, so that all see the same machine.
+"""Times fits and predictions in turns: each round has each system once, on the same machine.
 
 A round's time is the best of what fits into a tenth of a second, once at least.
 """
@@ -108,8 +108,8 @@ def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
 def plausible_seconds(case: Case, one: Measured) -> float:
     """The best time, limited to a multiple of the expected time.
 
-    Threads that wait for each other take many times as long on a busy machine. One slow round must not
-    cost a system its other rounds.
+    Threads that wait for each other take many times as long on a busy machine. One slow round must
+    not cost a system its other rounds.
     """
     return min(one.best, HICCUP * one.system.expected_seconds(case))
 

@@ -1,4 +1,4 @@
-"""The three obvious ways to walk down a tree in Python, beside ours: cumulative time over rounds."""
+"""Three obvious ways to walk down a tree in Python, beside ours: cumulative time over rounds."""
 
 import time
 from collections.abc import Callable, Sequence

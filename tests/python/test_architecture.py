@@ -59,7 +59,9 @@ def test_imports_run_down_the_page() -> None:
 
 
 def test_a_turned_arrow_is_noticed() -> None:
-    turned = PAGE.replace("scan         →", "scan         → grow").replace(" scan search", " search")
+    turned = PAGE.replace("scan         →", "scan         → grow").replace(
+        " scan search", " search"
+    )
     assert turned != PAGE
     assert drawn(turned) != imported(SOURCES)
 

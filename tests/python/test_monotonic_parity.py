@@ -81,7 +81,9 @@ def test_the_same_structure_with_missing_values(kinds):
 # What a tree of numbers loses, and what a tree of classes loses.
 def training_loss(tree, X, y):
     if hasattr(tree, "predict_proba"):
-        return np.mean(1.0 - tree.predict_proba(X)[np.arange(len(y)), np.unique(y, return_inverse=True)[1]])
+        return np.mean(
+            1.0 - tree.predict_proba(X)[np.arange(len(y)), np.unique(y, return_inverse=True)[1]]
+        )
     return np.mean((y - tree.predict(X)) ** 2)
 
 

@@ -77,7 +77,7 @@ def test_several_outputs_of_a_regressor_and_none_of_a_classifier():
     tree = fitted_outputs()
     X = hostile_rows(tree)
     np.testing.assert_array_equal(run(tree, X)[0], tree.predict(X))
-    with pytest.raises(NotImplementedError, match="several outputs .* to_onnx"):
+    with pytest.raises(NotImplementedError, match=r"several outputs .* to_onnx"):
         run(fitted_outputs(classes=True), X)
 
 
