@@ -184,6 +184,9 @@ soak: $(VENV)/installed ## 16 threads that fit and predict on shared models for 
 
 # ---- ship ------------------------------------------------------------------------------------------------------------
 
+# The interpreter to compile the wheel for. A wheel for the stable ABI serves all from Python 3.11 on, but not free-threaded
+# ones: python3.14t gives a wheel for that version.
+WHEEL_PYTHON ?= $(PY)
 # A target of rustc to compile the wheel for, such as x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu.
 RUST_TARGET ?=
 # On Linux, zig is the linker: it links for an old glibc whatever the system has, for musl, and for other CPUs.
@@ -200,7 +203,7 @@ build-wheel: $(VENV)/requirements-ship.txt ## build a wheel in dist/: on Linux f
 	rm -f dist/*.whl
 	$(if $(RUST_TARGET),rustup target add $(RUST_TARGET))
 	PATH="$$(cd $(VENV) && pwd)/$(BIN):$$PATH" $(PY) -m maturin build --release --quiet --out dist \
-	    --interpreter $(PY) $(if $(RUST_TARGET),--target $(RUST_TARGET)) $(WHEEL_ARGS)
+	    --interpreter $(WHEEL_PYTHON) $(if $(RUST_TARGET),--target $(RUST_TARGET)) $(WHEEL_ARGS)
 	$(PY) -m twine check --strict dist/*.whl
 
 build-sdist: $(VENV)/requirements-ship.txt ## build an sdist in dist/
@@ -223,7 +226,7 @@ mkdir no-git; \
 printf '#!/bin/sh\necho "git was called: $$*" >&2\nexit 1\n' > no-git/git; \
 chmod +x no-git/git; \
 export PATH="$$away/no-git:$$PATH"; \
-venv/$(BIN)/python -m pip install --quiet "$$file"; \
+venv/$(BIN)/python -m pip install --quiet --prefer-binary "$$file"; \
 venv/$(BIN)/python -I "$$smoke"; \
 venv/$(BIN)/python -I -m splitwood; \
 echo "$$file"
@@ -248,7 +251,7 @@ test-wheel: ## run the Python tests of the sdist in dist/ on the wheel in dist/,
 	$(PYTHON) -m venv "$$away/venv"; \
 	cd "$$away"; \
 	tar -xzf "$$sdist" --strip-components=1; \
-	venv/$(BIN)/python -m pip install --quiet "$$file$(if $(TEST_PACKAGES),,[test])" $(TEST_PACKAGES); \
+	venv/$(BIN)/python -m pip install --quiet --prefer-binary "$$file$(if $(TEST_PACKAGES),,[test])" $(TEST_PACKAGES); \
 	venv/$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
 
 # With PYTHON_GIL=0, an extension module of another package can't bring the lock back. `try-wheel` checks that ours does
