@@ -114,10 +114,10 @@ fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes:
 	FUZZ_TIMES=$(FUZZ_TIMES) $(CARGO) test --quiet --release --lib model::tests::mutations
 	FUZZ_TIMES=$(FUZZ_TIMES) HYPOTHESIS_PROFILE=explore $(PY) -m pytest tests/python/test_wild.py $(PYTEST_ARGS)
 
-# The unit tests of every module that has unsafe code, from the paths of its files: src/predict/walk.rs is
-# predict::walk. The bindings, src/python, have no unit tests: they need an interpreter.
-UNSAFE_MODULES = $(shell grep -rlE 'unsafe (\{|fn|impl)' src --include='*.rs' --exclude-dir=python | LC_ALL=C sort \
-    | sed -E 's,^src/,,; s,(/mod)?[.]rs$$,,; s,/,::,g; s,$$,::,')
+# The unit tests of every folder or file of src that has unsafe code: src/predict/walk.rs is predict.
+# The bindings, src/python, have no unit tests: they need an interpreter.
+UNSAFE_MODULES = $(shell grep -rlE 'unsafe (\{|fn|impl)' src --include='*.rs' --exclude-dir=python \
+    | sed -E 's,^src/,,; s,/.*,,; s,[.]rs$$,,; s,$$,::,' | LC_ALL=C sort -u)
 
 valgrind: ## memcheck over the tests of the modules with unsafe code
 	@test -n "$(UNSAFE_MODULES)"
