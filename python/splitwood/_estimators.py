@@ -18,7 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _answers, _core
-from ._base_tree import BaseTree, MaxFeatures, RandomState, Splitter
+from ._base import MaxFeatures, RandomState, Splitter
+from ._base_tree import BaseTree
 from ._categories import CategoricalFeatures, encoded_grid
 from ._class_weight import ClassWeight, weigh_outputs
 from ._leaf_targets import LeafTargets
