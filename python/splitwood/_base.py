@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC
 from math import isqrt
 from numbers import Integral, Real
@@ -98,6 +99,19 @@ class BaseModel(MultiOutputMixin, BaseEstimator, ABC):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def known_criterion(criterion: str, stacklevel: int) -> str:
+    """Replace a criterion that scikit-learn deprecates, with a warning."""
+    if not (isinstance(criterion, str) and criterion == "friedman_mse"):
+        return criterion
+    warnings.warn(
+        'criterion: "friedman_mse" is deprecated, as in scikit-learn. "squared_error" is used, '
+        "which always chose the same splits; pass it to silence this warning.",
+        FutureWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return "squared_error"
 
 
 def features_per_split(max_features: Any, n_features: int) -> int:
