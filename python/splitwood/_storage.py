@@ -294,6 +294,8 @@ def _has_sklearn() -> bool:
 
 def _read(path: str | os.PathLike[str]) -> Stored:
     tree, classes, feature_names, text = _core.read_model(path)
+    if isinstance(tree, _core.Forest):
+        raise ValueError(f"model: {os.fspath(path)}: it holds a forest, and not a tree")
     by_task = "DecisionTreeRegressor" if classes is None else "DecisionTreeClassifier"
     about: Any = {"estimator": by_task, "parameters": {}}
     if text is not None:
