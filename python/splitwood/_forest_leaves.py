@@ -102,6 +102,22 @@ class ForestLeaves:
             ranks=np.ascontiguousarray(ranks.T),
         )
 
+    def in_core(self, forest: _core.Forest) -> list[_core.LeafTargets]:
+        """Hand the targets to the core, an entry per output: the ranks ascend within each leaf."""
+        sizes = np.diff(self.indptr)
+        leaf = np.repeat(np.arange(len(sizes)), sizes)
+        ends = np.append(self.first, len(sizes))
+        # Where the rows of each node begin, and the end of the last one, counted within its tree.
+        starts = [self.indptr[a : b + 1] - self.indptr[a] for a, b in pairwise(ends)]
+        made = []
+        for y, ranks in zip(self.y, self.ranks, strict=True):
+            keys = leaf * len(y) + ranks[self.rows]
+            keys.sort()
+            in_leaves = (keys - leaf * len(y)).astype(np.uint32)
+            of_nodes = np.concatenate(starts).astype(np.uint32)
+            made.append(_core.LeafTargets(forest, y, of_nodes, in_leaves))
+        return made
+
     def join(self, other: ForestLeaves) -> ForestLeaves:
         """Append the trees and the training rows of another forest."""
         pair = (self, other)
@@ -333,6 +349,7 @@ def _between(
     is_even: NDArray[np.bool_],
 ) -> Floats:
     """Get the value at a share of the way; of two equally near values, that of the even place."""
+    check_interpolation(interpolation)
     inside = (share > 0.0) & (share < 1.0)
     match interpolation:
         case "linear":
@@ -343,12 +360,17 @@ def _between(
             return np.where(share > 0.0, high, low)
         case "midpoint":
             return np.where(inside, 0.5 * (low + high), np.where(share < 1.0, low, high))
-        case "nearest":
+        case _:
             return np.where((share < 0.5) | ((share == 0.5) & is_even), low, high)
-    raise ValueError(
-        'interpolation: must be "linear", "lower", "higher", "midpoint" or "nearest", got '
-        f"{interpolation!r}"
-    )
+
+
+def check_interpolation(interpolation: object) -> None:
+    """Check the name of an interpolation."""
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise ValueError(
+            'interpolation: must be "linear", "lower", "higher", "midpoint" or "nearest", got '
+            f"{interpolation!r}"
+        )
 
 
 def _shares_below(groups: Groups, y: Floats, score: Floats, kind: RankKind) -> Floats:

@@ -16,6 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from . import _core
 from ._arguments import check_count
 from ._bags import Counts, OwnBags
 from ._base import MaxFeatures, RandomState
@@ -23,7 +24,7 @@ from ._base_forest import ImportanceType, OobScore, Targets
 from ._categories import CategoricalFeatures
 from ._estimators import DecisionTreeRegressor, RegressionCriterion
 from ._extra_trees import ExtraTreeRegressor
-from ._forest_leaves import ForestLeaves, Interpolation, RankKind
+from ._forest_leaves import ForestLeaves, Interpolation, RankKind, check_interpolation
 from ._forest_tasks import BaseForestRegressor
 from ._out_of_bag import OutOfBag
 from ._sklearn_inputs import as_numbers
@@ -39,6 +40,8 @@ class BaseQuantileForest(BaseForestRegressor):
     max_samples_leaf: float | None
     quantile = 0.5
     _leaves: ForestLeaves
+    # The same for the core, once it was needed; an entry per output.
+    _in_core: list[_core.LeafTargets] | None = None
 
     def fit(  # type: ignore[override]
         self,
@@ -103,6 +106,7 @@ class BaseQuantileForest(BaseForestRegressor):
         def counts_of(bag: Callable[[], Counts]) -> Callable[[], Counts]:
             return lambda: bag() * kept
 
+        self._in_core = None
         self._leaves = ForestLeaves.of(
             self.forest_,
             [counts_of(bag) for bag in self._known_bags()],
@@ -113,10 +117,20 @@ class BaseQuantileForest(BaseForestRegressor):
             self.n_jobs,
         )
 
+    def _core_leaves(self) -> list[_core.LeafTargets]:
+        """Get the targets in the leaves, for the core, which are made at the first prediction."""
+        if self._in_core is None:
+            self._in_core = self._leaves.in_core(self.forest_)
+        return self._in_core
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_in_core": None}
+
     def _merged(self, others: tuple[Self, ...]) -> Self:
         merged = super()._merged(others)
         for other in others:
             merged._leaves = merged._leaves.join(other._leaves)
+        merged._in_core = None
         # The training rows of the forests are numbered on, so the bags don't match them.
         merged._bags = []
         return merged
@@ -178,16 +192,21 @@ class BaseQuantileForest(BaseForestRegressor):
         """
         check_is_fitted(self)
         levels = self._levels(self.default_quantiles if quantiles is None else quantiles)
-        leaves, mask = self._reached(X, oob_score, indices, duplicates)
-        found = self._leaves.quantiles(
-            leaves,
-            mask,
-            levels,
-            interpolation,
-            weighted_leaves and weighted_quantile,
-            # A leaf of one row has no quantiles of its own.
-            aggregate_leaves_first or self.max_samples_leaf == 1,
-        )
+        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
+        weighted = weighted_leaves and weighted_quantile
+        # A leaf of one row has no quantiles of its own.
+        together = aggregate_leaves_first or self.max_samples_leaf == 1
+        rows = self._rows(X)
+        if levels is None or weighted or not together or is_sparse(rows):
+            leaves = self.forest_.apply(rows, self.n_jobs)
+            found = self._leaves.quantiles(leaves, mask, levels, interpolation, weighted, together)
+        else:
+            check_interpolation(interpolation)
+            outputs = [
+                targets.quantiles(rows, levels.tolist(), interpolation, mask, self.n_jobs)
+                for targets in self._core_leaves()
+            ]
+            found = np.stack(outputs, axis=1)
         axes = tuple(axis for axis in (1, 2) if found.shape[axis] == 1)
         return found.squeeze(axis=axes)
 
@@ -273,7 +292,8 @@ class BaseQuantileForest(BaseForestRegressor):
             raise ValueError(
                 f"y: the fit had {self.n_outputs_} outputs, but y has {scores.shape[1]}"
             )
-        leaves, mask = self._reached(X, oob_score, indices, duplicates)
+        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
+        leaves = self.apply(X)
         check_consistent_length(leaves, scores)
         found = self._leaves.shares_below(leaves, mask, scores, kind, aggregate_leaves_first)
         return found[:, 0] if self.n_outputs_ == 1 else found
@@ -321,7 +341,8 @@ class BaseQuantileForest(BaseForestRegressor):
         check_is_fitted(self)
         if max_proximities is not None:
             check_count("max_proximities", max_proximities, 1)
-        leaves, mask = self._reached(X, oob_score, indices, duplicates)
+        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
+        leaves = self.apply(X)
         found = []
         for rows, counts in self._leaves.counts(leaves, mask):
             # The largest counts first; of equal ones, the lowest row.
@@ -384,31 +405,30 @@ class BaseQuantileForest(BaseForestRegressor):
                 raise ValueError(f"quantiles: Quantiles must be in the range [0, 1], got {level!r}")
         return np.array(levels, dtype=np.float64)
 
-    def _reached(
+    def _mask(
         self,
-        X: ArrayLike,
         oob_score: bool,
         indices: ArrayLike | None,
         duplicates: Iterable[Iterable[int]] | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        """Get the leaf of each row in each tree, and which trees count: None if all do."""
-        leaves = self.apply(X)
+        n_predicted: int,
+    ) -> NDArray[np.bool_] | None:
+        """Get which trees count for each row: None if all do."""
         if not oob_score:
-            return leaves, None
+            return None
         bags = self._known_bags()
         if not all(part.leave_rows_out for part in self._bags):
             raise ValueError("Out-of-bag estimation only available if bootstrap=True.")
         n_rows = self._bags[0].n_rows
         known = np.arange(n_rows) if indices is None else np.asarray(indices)
-        if known.shape != (len(leaves),):
+        if known.shape != (n_predicted,):
             raise ValueError(
-                f"indices: must have an entry per row of X, {len(leaves)}, got shape {known.shape}; "
+                f"indices: must have an entry per row of X, {n_predicted}, got shape {known.shape}; "
                 "without indices, X must have the rows of the fit"
             )
         if not (known.dtype.kind in "iu" and ((known >= -1) & (known < n_rows)).all()):
             raise ValueError(f"indices: must be -1 or below {n_rows}, the rows of the fit")
         groups = [np.fromiter(group, dtype=np.int64) for group in duplicates or ()]
-        mask = np.empty(leaves.shape, dtype=bool)
+        mask = np.empty((n_predicted, len(bags)), dtype=bool)
         for number, counts_of in enumerate(bags):
             is_out = counts_of() == 0
             for group in groups:
@@ -421,7 +441,11 @@ class BaseQuantileForest(BaseForestRegressor):
                 UserWarning,
                 stacklevel=3,
             )
-        return leaves, mask
+        return mask
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 class RandomForestQuantileRegressor(BaseQuantileForest):

@@ -25,8 +25,17 @@ from ._tree_state import CategoryState, TreeState
 
 if TYPE_CHECKING:
     from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+    from ._forests import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
 
     Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
+    ForestEstimator: TypeAlias = (
+        RandomForestRegressor | RandomForestClassifier | ExtraTreesRegressor | ExtraTreesClassifier
+    )
 
 # The estimators that can be stored, and whether they are classifiers.
 _TREES = {
@@ -138,7 +147,7 @@ class Stored:
         kind = RegressionModel if self.classes is None else ClassificationModel
         return kind(self.attributes(), _parameters.decode_all(self.parameters))
 
-    def as_estimator(self) -> Estimator:
+    def as_estimator(self) -> Any:
         kind = getattr(import_module(__package__), self.estimator)
         known = kind._get_param_names()
         if unknown := sorted(self.parameters.keys() - known):
@@ -148,19 +157,21 @@ class Stored:
                 stacklevel=4,
             )
         stored = {name: value for name, value in self.parameters.items() if name in known}
-        estimator: Estimator = kind(**_parameters.decode_all(stored))
+        estimator = kind(**_parameters.decode_all(stored))
         estimator.__dict__.update(self.attributes())
         return estimator
 
 
 @overload
-def load(path: str | os.PathLike[str], *, as_estimator: Literal[True]) -> Estimator: ...
+def load(
+    path: str | os.PathLike[str], *, as_estimator: Literal[True]
+) -> Estimator | ForestEstimator: ...
 @overload
 def load(path: str | os.PathLike[str], *, as_estimator: Literal[False]) -> Model: ...
 @overload
 def load(
     path: str | os.PathLike[str], *, as_estimator: bool | None = None
-) -> Estimator | Model: ...
+) -> Estimator | ForestEstimator | Model: ...
 def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any:
     """Load an estimator from a file that its method ``save`` has written.
 
@@ -178,9 +189,9 @@ def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> A
 
     Returns
     -------
-    model : DecisionTreeRegressor, DecisionTreeClassifier or Model
-        The saved estimator. A parameter that a file can't hold, such as a callable, is a string
-        that says so, and `fit` refuses it.
+    model : object
+        The saved tree or forest, or a `Model`. A parameter that a file can't hold, such as a
+        callable, is a string that says so, and `fit` refuses it.
 
     Examples
     --------

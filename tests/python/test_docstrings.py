@@ -9,15 +9,20 @@ import pandas as pd
 import pytest
 
 import splitwood
+import splitwood._base_forest
 import splitwood._base_tree
 import splitwood._conversions
 import splitwood._estimators
 import splitwood._extra_trees
+import splitwood._forest_conversions
+import splitwood._forest_tasks
+import splitwood._forests
 import splitwood._graphviz
 import splitwood._growth
 import splitwood._median
 import splitwood._model
 import splitwood._plot
+import splitwood._quantile_forests
 import splitwood._skl2onnx
 import splitwood._sklearn_bridge
 import splitwood._storage
@@ -28,12 +33,17 @@ MODULES = [
     splitwood._base_tree,
     splitwood._conversions,
     splitwood._estimators,
+    splitwood._base_forest,
     splitwood._extra_trees,
+    splitwood._forest_conversions,
+    splitwood._forest_tasks,
+    splitwood._forests,
     splitwood._graphviz,
     splitwood._growth,
     splitwood._median,
     splitwood._model,
     splitwood._plot,
+    splitwood._quantile_forests,
     splitwood._skl2onnx,
     splitwood._sklearn_bridge,
     splitwood._storage,
@@ -42,6 +52,13 @@ MODULES = [
 REGRESSORS = [splitwood.DecisionTreeRegressor, splitwood.ExtraTreeRegressor]
 CLASSIFIERS = [splitwood.DecisionTreeClassifier, splitwood.ExtraTreeClassifier]
 ESTIMATORS = REGRESSORS + CLASSIFIERS
+FOREST_REGRESSORS = [splitwood.RandomForestRegressor, splitwood.ExtraTreesRegressor]
+FOREST_CLASSIFIERS = [splitwood.RandomForestClassifier, splitwood.ExtraTreesClassifier]
+QUANTILE_FORESTS = [
+    splitwood.RandomForestQuantileRegressor,
+    splitwood.ExtraTreesQuantileRegressor,
+]
+FORESTS = FOREST_REGRESSORS + FOREST_CLASSIFIERS + QUANTILE_FORESTS
 # What these parameters mean depends on the targets.
 DEPENDS_ON_THE_TARGETS = {"criterion", "monotonic_cst", "categorical_features"}
 
@@ -54,12 +71,13 @@ def test_examples_run(module):
 
 
 @pytest.mark.parametrize(
-    "owner", [splitwood.DecisionTreeRegressor, splitwood.DecisionTreeClassifier]
+    "owner", [splitwood.DecisionTreeRegressor, splitwood.DecisionTreeClassifier, *FORESTS]
 )
 def test_every_public_method_of_its_own_has_an_example(owner):
     ours = [c for c in owner.__mro__ if c.__module__.startswith("splitwood.")]
     members = {n: m for c in ours for n, m in vars(c).items() if not n.startswith("_")}
-    assert {"fit", "predict", "apply", "save", "to_onnx"} <= members.keys()
+    assert {"fit", "predict", "apply"} <= members.keys()
+    assert owner in QUANTILE_FORESTS or {"save", "to_onnx"} <= members.keys()
     assert [n for n, m in members.items() if callable(m) and ">>>" not in (m.__doc__ or "")] == []
 
 
@@ -86,7 +104,7 @@ def written(default):
     return f'"{default}"' if isinstance(default, str) else str(default)
 
 
-@pytest.mark.parametrize("owner", ESTIMATORS)
+@pytest.mark.parametrize("owner", ESTIMATORS + FORESTS)
 def test_parameters_are_documented_in_their_order_with_their_defaults(owner):
     documented = section(owner, "Parameters")
     parameters = inspect.signature(owner).parameters.values()
@@ -101,6 +119,21 @@ def test_attributes_are_documented(owner):
     model = owner(splitter="best", categorical_features="from_dtype").fit(frame, [0, 1, 0, 1])
     attributes = {name for name in dir(model) if re.fullmatch(r"[a-z]\w*[a-z]_", name)}
     assert section(owner, "Attributes").keys() == attributes
+
+
+@pytest.mark.parametrize("owner", FORESTS)
+def test_attributes_of_forests_are_documented(owner):
+    frame = pd.DataFrame({"age": np.ones(4), "size": np.arange(4.0)})
+    model = owner(50, bootstrap=True, oob_score=True, random_state=0).fit(frame, [0, 1, 0, 1])
+    attributes = {name for name in dir(model) if re.fullmatch(r"[a-z]\w*[a-z]_", name)}
+    assert section(owner, "Attributes").keys() == attributes
+
+
+@pytest.mark.parametrize("title", ["Parameters", "Attributes"])
+def test_descriptions_of_forests_agree(title):
+    for alike in (FOREST_REGRESSORS, FOREST_CLASSIFIERS, QUANTILE_FORESTS):
+        one, other = (section(owner, title) for owner in alike)
+        assert {n: w for n, (_, w) in one.items()} == {n: w for n, (_, w) in other.items()}
 
 
 @pytest.mark.parametrize("title", ["Parameters", "Attributes"])

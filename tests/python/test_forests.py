@@ -185,6 +185,21 @@ def test_bags_are_drawn_with_replacement_from_all_rows():
     assert (np.abs(often - 50) < 5 * np.sqrt(50)).all()
 
 
+@FORESTS
+def test_bags_are_those_of_scikit_learn(kind):
+    X, y = problem(kind)
+    for weights in (None, np.random.default_rng(0).random(len(y))):
+        for settings in ({}, {"max_samples": 0.4}):
+            settings = {"bootstrap": True, "random_state": 7, **settings}
+            ours, known = (
+                one(5, **settings).fit(X, y, sample_weight=weights) for one in (kind, theirs(kind))
+            )
+            for mine, other in zip(
+                ours.estimators_samples_, known.estimators_samples_, strict=True
+            ):
+                np.testing.assert_array_equal(mine, np.sort(other))
+
+
 @pytest.mark.parametrize(
     ("max_samples", "expected"), [(None, 300), (40, 40), (0.5, 150), (2.0, 600), (700, 700)]
 )

@@ -95,7 +95,7 @@ def test_case_03_bad_targets_of_forests_are_refused(value):
     ],
 )
 @FORESTS
-def test_bad_bags_are_refused(kind, bags):
+def test_case_33_bad_bags_are_refused(kind, bags):
     X, y = problem(kind, n=50)
     with pytest.raises(ValueError, match="bags"):
         kind(2).fit(X, y, bags=bags)
@@ -125,7 +125,7 @@ def test_case_36_what_a_score_raises_reaches_the_caller():
 
 
 @pytest.mark.parametrize("weight", ["fair", ["balanced"], {5: -1.0}, 3])
-def test_bad_class_weights_of_forests_are_refused(weight):
+def test_case_33_bad_class_weights_of_forests_are_refused(weight):
     X, y = problem(RandomForestClassifier, n=50)
     with pytest.raises(ValueError, match="class_weight"):
         RandomForestClassifier(2, class_weight=weight).fit(X, y)

@@ -17,7 +17,7 @@ SCRIPT = """
     import json, os, pickle, signal, sys, threading, time
     import numpy as np
     from scipy.sparse import csr_array, random as random_sparse
-    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestRegressor
     sys.path.insert(0, {folder!r})
     from handover import chain
 
@@ -57,6 +57,8 @@ SCRIPT = """
         "max_features, 1 thread": fit(R, X, y, n_jobs=1, max_features=15),
         "max_features": fit(R, X, y, max_features=15),
         "max_leaf_nodes": fit(R, X, y, max_leaf_nodes=1000),
+        "forest, 1 thread": fit(RandomForestRegressor, X, y, n_jobs=1, random_state=0),
+        "forest": fit(RandomForestRegressor, X, y, random_state=0, oob_score=True),
         "several outputs": fit(R, X[: n // 3], outputs),
         "sparse rows": fit(R, sparse, y[:200_000]),
         "predict": predict("predict", many),
@@ -102,6 +104,8 @@ WORKS = [
     "max_features, 1 thread",
     "max_features",
     "max_leaf_nodes",
+    "forest, 1 thread",
+    "forest",
     "several outputs",
     "sparse rows",
     "predict",

@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import splitwood
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor, Model
+from splitwood import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    Model,
+    RandomForestClassifier,
+    RandomForestQuantileRegressor,
+    RandomForestRegressor,
+)
 
 
 def regression(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -42,22 +52,45 @@ def storage(tree: DecisionTreeRegressor, path: Path, X: NDArray[np.float64]) -> 
     tree.save(path)
     assert_type(splitwood.load(path, as_estimator=False), Model)
     loaded = splitwood.load(path)
-    assert_type(loaded, DecisionTreeRegressor | DecisionTreeClassifier | Model)
+    assert_type(
+        loaded,
+        DecisionTreeRegressor
+        | DecisionTreeClassifier
+        | RandomForestRegressor
+        | RandomForestClassifier
+        | ExtraTreesRegressor
+        | ExtraTreesClassifier
+        | Model,
+    )
     assert_type(splitwood.load(path, as_estimator=False).predict(X), NDArray[Any])
     copied = splitwood.from_dict(tree.to_dict(), as_estimator=True)
     assert_type(copied, DecisionTreeRegressor | DecisionTreeClassifier)
+
+
+def forests(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    forest = RandomForestRegressor(20, oob_score=True, max_features=0.5).fit(X, y)
+    assert_type(forest, RandomForestRegressor)
+    assert_type(forest.predict(X, aggregate="median"), NDArray[np.float64])
+    assert_type(forest.predict_interval(X, 0.8), NDArray[np.float64])
+    assert_type(forest.merge(forest), RandomForestRegressor)
+    classifier = RandomForestClassifier(20, class_weight="balanced_subsample").fit(X, y > 0)
+    assert_type(classifier.predict(X), NDArray[Any])
+    quantiles = RandomForestQuantileRegressor(20).fit(X, y)
+    assert_type(quantiles.predict(X, quantiles=[0.1, 0.9]), NDArray[np.float64])
 
 
 def mistakes() -> None:
     DecisionTreeRegressor(criterion="gini")  # type: ignore[arg-type]
     DecisionTreeClassifier(splitter="worst")  # type: ignore[arg-type]
     DecisionTreeClassifier(max_features="cube")  # type: ignore[arg-type]
+    RandomForestClassifier(class_weight="fair")  # type: ignore[arg-type]
 
 
 def main() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     y = X[:, 0] + X[:, 1]
     print(regression(X, y)[:3], classification(X, (y > 0).astype(np.int64))[:3])
+    forests(X, y)
     with tempfile.TemporaryDirectory() as folder:
         storage(DecisionTreeRegressor(max_depth=2).fit(X, y), Path(folder) / "tree.splitwood", X)
     mistakes()
