@@ -23,6 +23,7 @@ pub(crate) mod outputs;
 pub(crate) mod poisson;
 pub(crate) mod quantile;
 mod ranking;
+mod running;
 mod sample;
 pub(crate) mod squared;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub(crate) use self::common_unit::FineGrid;
 pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
+pub(crate) use self::running::RunningSums;
 pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
 pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary};
 use crate::split::Contest;

@@ -22,11 +22,11 @@ use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport};
-use crate::criterion::{Criterion, TargetRanking, Weighted};
-use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
+use crate::criterion::{Criterion, RunningSums, TargetRanking, Weighted};
+use crate::data::{AnySource, Cell, Entry, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
-use crate::grow::{Fit, Units, grow, random_splits};
+use crate::grow::{Fit, Units, grow, random_splits, sparse};
 use crate::median::Level;
 use crate::memory::check_room;
 use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
@@ -121,7 +121,10 @@ impl<X: Cell> Source<'_, X> {
                 let columns = presort(x, rows, &vec![(); x.n_rows()], team).features;
                 columns.into_iter().map(|column| column.rows).collect()
             }
-            Self::Sparse(x) => x.presort(rows, team),
+            Self::Sparse(x) => {
+                let columns = x.presort(rows, team);
+                columns.into_iter().map(|column| column.into_iter().map(|entry| entry.row).collect()).collect()
+            }
         };
         RowOrders { rows: (0..rows.len()).map(|place| rows.id(place)).collect(), columns, targets }
     }
@@ -294,9 +297,17 @@ impl<X: Cell> FitTask<'_, X> {
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
 
-    /// Grows a tree for a criterion that doesn't rank its targets.
-    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
+    /// Grows a tree for a criterion that needs only sums.
+    fn grow<C: RunningSums>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
+        let Self { x, rows, team, choices, .. } = *self;
+        match x {
+            Source::Sparse(x) if choices.is_none_or(|choices| choices.categories.is_none()) => {
+                self.check_memory::<C>(size_of::<Entry<X>>())?;
+                let units = Units { target: units[0], impurity: units[1], weight: rows.weight_unit };
+                sparse::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items)
+            }
+            _ => self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules),
+        }
     }
 
     /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.

@@ -8,6 +8,7 @@
 //! (`random_splits.rs`). Categories, sparse columns and several outputs use `general.rs`.
 
 mod assemble;
+mod by_node;
 mod category;
 pub(crate) mod general;
 mod inherited;
@@ -16,6 +17,8 @@ mod node_ranks;
 mod random;
 pub(crate) mod random_splits;
 mod sides;
+pub(crate) mod sparse;
+mod sparse_column;
 mod subtree;
 mod tiny;
 mod top;

@@ -19,13 +19,13 @@
 //! byte (`fit/tests.rs::drawn_features_thresholds_and_constraints_by_both_engines`).
 
 use super::Fit;
-use super::assemble::{NodeOutcome, TreeTop};
-use super::inherited::{Inherited, constrained_value};
+use super::by_node::{self, NodeEngine, OpenNode, SplitNode, children, grow_piece};
+use super::inherited::Inherited;
 use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
 use crate::criterion::{Criterion, OneCut, TargetRanking};
 use crate::data::{Cell, Matrix, Rows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::partition::partition_in_place;
 use crate::search::decide;
 use crate::split::{Cut, Found, Split, missing_goes_left};
@@ -50,37 +50,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
     let node = whole.describe(&node_rows, &mut workers[0].items);
     let root = OpenNode { rows: node_rows, node, depth: 0, inherited: Inherited::of_root(fit.choices) };
 
-    let mut top = TreeTop::default();
-    let mut pending = vec![(push_top(fit, &mut top, &root), root)];
-    let mut small = Vec::new();
-    while let Some((id, open)) = pending.pop() {
-        if finish_leaf(fit, &open) {
-            continue;
-        }
-        if open.rows.rows.len() * fit.x.n_columns() <= MAX_CELLS || threads == 1 {
-            small.push((id, Some(open), None));
-            continue;
-        }
-        if let Some((test, children)) = whole.split(open, &mut workers) {
-            let children = children.map(|child| (push_top(fit, &mut top, &child), child));
-            top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
-            pending.extend(children);
-        }
-    }
-    fit.team.each(&mut small, &mut workers, |worker, (_, open, piece)| {
-        let open = open.take().expect("each node is grown once");
-        *piece = Some(grow_small(&whole, open, worker));
-    });
-    if fit.team.cancelled() {
-        return Err(Error::Interrupted);
-    }
-    for (id, _, piece) in small {
-        let mut piece = piece.expect("each node has been grown");
-        piece.finish(fit.units);
-        top.set_outcome(id, NodeOutcome::Subtree(piece));
-    }
-    drop((workers, all, targets));
-    Ok(top.assemble(fit, fit.x.n_columns()))
+    by_node::grow(fit, &whole, root, &mut workers)
 }
 
 /// A node's rows: in ascending order of their ids, and in the order of their targets if the
@@ -88,14 +58,6 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 struct NodeRows<'a> {
     rows: &'a mut [u32],
     targets: &'a mut [u32],
-}
-
-/// A node that is still to be grown.
-struct OpenNode<'a, N> {
-    rows: NodeRows<'a>,
-    node: N,
-    depth: u32,
-    inherited: Inherited,
 }
 
 /// X as a node reads it.
@@ -155,57 +117,50 @@ impl<X: Cell, C: Criterion> Worker<X, C> {
     }
 }
 
-/// Appends a node to the top of the tree and returns its number.
-fn push_top<M: ?Sized, C: Criterion>(
-    fit: &Fit<'_, M, C>,
-    top: &mut TreeTop,
-    open: &OpenNode<'_, C::NodeStats>,
-) -> usize {
-    let id = top.push(fit.criterion, &open.node);
-    fit.clamp(open.inherited, || top.value_mut(id, fit.criterion.n_values()));
-    id
-}
+impl<'a, X: Cell, C: Criterion> NodeEngine<C> for Table<'a, X, C> {
+    type Rows = NodeRows<'a>;
+    type Worker = Worker<X, C>;
 
-/// Whether the rules make a node a leaf, or the fit was cancelled. Counts the rows of a leaf as
-/// finished.
-fn finish_leaf<M: ?Sized, C: Criterion>(fit: &Fit<'_, M, C>, open: &OpenNode<'_, C::NodeStats>) -> bool {
-    let is_leaf = fit.is_leaf(&open.node, open.depth) || fit.team.cancelled();
-    fit.team.add_finished(if is_leaf { open.rows.rows.len() } else { 0 });
-    is_leaf
-}
-
-/// Grows a node and its descendants, depth-first, with one thread, on a copy of their part of X.
-fn grow_small<X: Cell, C: Criterion>(
-    whole: &Table<'_, X, C>,
-    mut root: OpenNode<'_, C::NodeStats>,
-    worker: &mut Worker<X, C>,
-) -> TreePiece {
-    let fit = whole.fit;
-    let mut local = std::mem::replace(&mut worker.local, LocalRows { cells: Vec::new(), items: Vec::new() });
-    local.take_in(whole, &mut root.rows, &mut worker.by_row);
-    let n_rows = root.rows.rows.len();
-    let table = Table { fit, cells: Cells::Local(&local.cells), items: &local.items, n_rows };
-    let mut piece = TreePiece::with_capacity(fit.max_nodes(&root.node, root.depth), fit.criterion.n_values());
-    // Each with the inner node whose right child it is; `None` for a left child, which follows its
-    // parent.
-    let mut pending = vec![(root, None)];
-    while let Some((open, right_of)) = pending.pop() {
-        let id = piece.push(fit.criterion, &open.node);
-        fit.clamp(open.inherited, || piece.value_mut(id, fit.criterion.n_values()));
-        if let Some(parent) = right_of {
-            piece.set_right(parent, id);
-        }
-        if finish_leaf(fit, &open) {
-            continue;
-        }
-        let depth = open.depth;
-        if let Some((test, [left, right])) = table.split(open, std::slice::from_mut(worker)) {
-            piece.split(id, depth, test);
-            pending.extend([(right, Some(id)), (left, None)]);
-        }
+    fn is_large(&self, rows: &NodeRows<'a>) -> bool {
+        rows.rows.len() * self.fit.x.n_columns() > MAX_CELLS
     }
-    worker.local = local;
-    piece
+
+    fn split(
+        &self,
+        open: OpenNode<NodeRows<'a>, C::NodeStats>,
+        workers: &mut [Worker<X, C>],
+    ) -> Option<SplitNode<NodeRows<'a>, C::NodeStats>> {
+        let (split, cut) = self.search(&open, workers)?;
+        let OpenNode { rows: NodeRows { rows, targets }, depth, inherited, .. } = open;
+        let worker = &mut workers[0];
+        let [rows, targets] = [rows, targets].map(|rows| {
+            let n_left =
+                partition_in_place(rows, |row| cut.sends_left(self.value(row, split.feature)), &mut worker.spare);
+            rows.split_at_mut(n_left)
+        });
+        let parts = [NodeRows { rows: rows.0, targets: targets.0 }, NodeRows { rows: rows.1, targets: targets.1 }];
+        let nodes = parts.each_ref().map(|rows| self.describe(rows, &mut worker.items));
+        let [left, right] = nodes.each_ref().map(|node| self.fit.criterion.weight(node));
+        let learned = (cut.n_missing > 0).then_some(cut.missing_left);
+        let test = Test {
+            feature: split.feature as u32,
+            threshold: cut.threshold,
+            missing_left: missing_goes_left(learned, left, right),
+            right: 0,
+        };
+        Some((test, children(self.fit, (depth, inherited), split.feature, parts, nodes)))
+    }
+
+    /// Works on a copy of the node's part of X.
+    fn grow_small(&self, mut root: OpenNode<NodeRows<'a>, C::NodeStats>, worker: &mut Worker<X, C>) -> TreePiece {
+        let mut local = std::mem::replace(&mut worker.local, LocalRows { cells: Vec::new(), items: Vec::new() });
+        local.take_in(self, &mut root.rows, &mut worker.by_row);
+        let n_rows = root.rows.rows.len();
+        let table = Table { fit: self.fit, cells: Cells::Local(&local.cells), items: &local.items, n_rows };
+        let piece = grow_piece(self.fit, &table, root, worker);
+        worker.local = local;
+        piece
+    }
 }
 
 impl<X: Cell, C: Criterion> LocalRows<X, C> {
@@ -250,47 +205,6 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
         items.extend(rows.iter().map(|&row| self.items[row as usize]));
     }
 
-    /// Finds the split of a node and carries it out; `None` if the node stays a leaf.
-    fn split<'a>(
-        &self,
-        open: OpenNode<'a, C::NodeStats>,
-        workers: &mut [Worker<X, C>],
-    ) -> Option<(Test, [OpenNode<'a, C::NodeStats>; 2])> {
-        let fit = self.fit;
-        let Some((split, cut)) = self.search(&open, workers) else {
-            fit.team.add_finished(open.rows.rows.len());
-            return None;
-        };
-        let OpenNode { rows: NodeRows { rows, targets }, depth, inherited, .. } = open;
-        let worker = &mut workers[0];
-        let [rows, targets] = [rows, targets].map(|rows| {
-            let n_left =
-                partition_in_place(rows, |row| cut.sends_left(self.value(row, split.feature)), &mut worker.spare);
-            rows.split_at_mut(n_left)
-        });
-        let parts = [NodeRows { rows: rows.0, targets: targets.0 }, NodeRows { rows: rows.1, targets: targets.1 }];
-        let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut worker.items));
-        let weights = [&left, &right].map(|node| fit.criterion.weight(node));
-        let learned = (cut.n_missing > 0).then_some(cut.missing_left);
-        let test = Test {
-            feature: split.feature as u32,
-            threshold: cut.threshold,
-            missing_left: missing_goes_left(learned, weights[0], weights[1]),
-            right: 0,
-        };
-        let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
-        let [of_left, of_right] = inherited.of_children(fit.choices, split.feature, values);
-        let [left_rows, right_rows] = parts;
-        let depth = depth + 1;
-        Some((
-            test,
-            [
-                OpenNode { rows: left_rows, node: left, depth, inherited: of_left },
-                OpenNode { rows: right_rows, node: right, depth, inherited: of_right },
-            ],
-        ))
-    }
-
     fn value(&self, row: u32, feature: usize) -> f64 {
         match self.cells {
             Cells::Whole(x) => x.get(row as usize, feature).to_f64(),
@@ -299,7 +213,11 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
     }
 
     /// Draws features and thresholds, and decides; `None` if no cut is allowed or gains enough.
-    fn search(&self, open: &OpenNode<'_, C::NodeStats>, workers: &mut [Worker<X, C>]) -> Option<(Split, RandomCut)> {
+    fn search(
+        &self,
+        open: &OpenNode<NodeRows<'_>, C::NodeStats>,
+        workers: &mut [Worker<X, C>],
+    ) -> Option<(Split, RandomCut)> {
         let (fit, node) = (self.fit, &open.node);
         let mut table = C::Table::default();
         let contributions = self.contributions(open, &mut table, &mut workers[0]);
@@ -321,7 +239,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
     /// What each row of the node adds to its sums, in the order of its rows.
     fn contributions(
         &self,
-        open: &OpenNode<'_, C::NodeStats>,
+        open: &OpenNode<NodeRows<'_>, C::NodeStats>,
         table: &mut C::Table,
         worker: &mut Worker<X, C>,
     ) -> Vec<C::Contribution> {
@@ -358,7 +276,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
 /// The search for the split of one node.
 struct NodeSearch<'a, 'r, X, C: Criterion> {
     rows: &'a Table<'a, X, C>,
-    open: &'a OpenNode<'r, C::NodeStats>,
+    open: &'a OpenNode<NodeRows<'r>, C::NodeStats>,
     table: &'a C::Table,
     contributions: &'a [C::Contribution],
 }

@@ -22,10 +22,7 @@ impl<T: ClassSample> Classes<T> {
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cuts.min_weight;
         let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
         let whole = self.part(all, node.total);
-        // Each row adds a few roundings to both running sums, unless the sums are whole numbers.
-        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && contributions.len() < 1 << 26;
-        let rounding = if is_exact { 0.0 } else { (contributions.len() + 16) as f64 * f64::EPSILON };
-        let error = (all + self.convex(node.total)) * rounding;
+        let error = (all + self.convex(node.total)) * self.rounding(node.rows);
         let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
         for place in 0..cuts.last {
             let row = contributions.at(place);
@@ -47,10 +44,17 @@ impl<T: ClassSample> Classes<T> {
         }
     }
 
+    /// The relative error of a running sum: each row adds a few roundings, unless the sums are
+    /// whole numbers.
+    pub(super) fn rounding(&self, n_rows: usize) -> f64 {
+        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && n_rows < 1 << 26;
+        if is_exact { 0.0 } else { (n_rows + 16) as f64 * f64::EPSILON }
+    }
+
     /// A convex function of a class's weight. The gain grows with its sum over the classes of each
     /// child (for the entropy, less its value for the whole child).
     #[inline]
-    fn convex(&self, weight: i64) -> f64 {
+    pub(super) fn convex(&self, weight: i64) -> f64 {
         match self.impurity {
             Impurity::Gini => weight as f64 * weight as f64,
             Impurity::Entropy if T::WEIGHTED => x_ln_x(weight as f64),
@@ -60,7 +64,7 @@ impl<T: ClassSample> Classes<T> {
 
     /// The part of a child in the gain, from its weight and the sum of `convex` over its classes.
     #[inline]
-    fn part(&self, convex_sum: f64, weight: i64) -> f64 {
+    pub(super) fn part(&self, convex_sum: f64, weight: i64) -> f64 {
         match self.impurity {
             Impurity::Gini => convex_sum / weight as f64,
             Impurity::Entropy => convex_sum - self.convex(weight),

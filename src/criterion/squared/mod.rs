@@ -24,6 +24,7 @@
 //! searched.
 
 mod bounds;
+mod running;
 mod sweep;
 mod tiny;
 
@@ -299,6 +300,18 @@ pub(crate) struct SquaredScratch {
     edges: Vec<Sums>,
 }
 
+impl<T: ValueSample> SquaredError<T> {
+    /// The gain of a cut with these sums on the left; `None` if a rule forbids it.
+    #[inline(always)]
+    fn gain_of_sums(&self, node: &SquaredNode, left: Sums, cut: &OneCut<'_>) -> Option<f64> {
+        let right = node.total.minus(left);
+        let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
+        let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
+        let fits_64_bits = !T::WEIGHTED && node.rows <= FITS_64_BITS;
+        (heavy_enough(left) && heavy_enough(right) && keeps_order()).then(|| node.gain(cut.n_left, left, fits_64_bits))
+    }
+}
+
 impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
     type Contribution = T::Contribution;
@@ -401,11 +414,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         if !T::WEIGHTED {
             left.weight = cut.n_left as i64;
         }
-        let right = node.total.minus(left);
-        let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
-        let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
-        let fits_64_bits = !T::WEIGHTED && contributions.len() <= FITS_64_BITS;
-        (heavy_enough(left) && heavy_enough(right) && keeps_order()).then(|| node.gain(cut.n_left, left, fits_64_bits))
+        self.gain_of_sums(node, left, cut)
     }
 
     fn noise(&self, _: &SquaredNode) -> f64 {
