@@ -32,6 +32,7 @@ mod criterion;
 mod data;
 mod error;
 mod fit;
+mod forest;
 mod grow;
 mod leaf_value;
 mod median;
@@ -48,6 +49,7 @@ mod prune;
 mod python;
 mod scan;
 mod search;
+mod shared_order;
 mod simd;
 mod split;
 mod threads;
@@ -56,6 +58,10 @@ mod tree;
 pub use data::{Cell, Matrix, SparseColumns, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
+pub use forest::{
+    Bags, FittedForest, Forest, ForestParams, OutOfBag, draw_bag, fit_forest, fit_forest_while, fit_sparse_forest,
+    fit_sparse_forest_while,
+};
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{Label, Labels, Model, Task};

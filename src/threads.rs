@@ -97,8 +97,9 @@ impl Registry {
 /// The threads of one fit or prediction: the calling thread alone, or a pool.
 pub(crate) struct Team {
     pool: Option<Arc<ThreadPool>>,
-    cancelled: AtomicBool,
-    /// Rows that have reached their leaf, of `n_rows`.
+    /// Shared with the teams of the trees of a forest.
+    cancelled: Arc<AtomicBool>,
+    /// Rows that have reached their leaf, of `n_rows`; of a forest, trees that are finished.
     finished_rows: AtomicUsize,
     n_rows: usize,
 }
@@ -115,7 +116,14 @@ impl Team {
         } else {
             Some(Registry::of_this_process().pool(resolve_jobs(n_jobs))?)
         };
-        Ok(Self { pool, cancelled: AtomicBool::new(false), finished_rows: AtomicUsize::new(0), n_rows })
+        Ok(Self { pool, cancelled: Arc::default(), finished_rows: AtomicUsize::new(0), n_rows })
+    }
+
+    /// The team of one tree of a forest: this team, or one thread of it. It is cancelled together
+    /// with this team, but counts rows of its own.
+    pub fn of_tree(&self, n_threads: usize) -> Self {
+        let pool = self.pool.clone().filter(|_| n_threads > 1);
+        Self { pool, cancelled: Arc::clone(&self.cancelled), finished_rows: AtomicUsize::new(0), n_rows: 1 }
     }
 
     pub fn threads(&self) -> usize {

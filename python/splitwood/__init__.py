@@ -22,9 +22,16 @@ from ._storage import from_dict, load
 if TYPE_CHECKING:
     from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
     from ._extra_trees import ExtraTreeClassifier, ExtraTreeRegressor
+    from ._forests import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
     from ._graphviz import export_graphviz
     from ._growth import animate_growth, plot_growth
     from ._plot import plot_tree
+    from ._quantile_forests import ExtraTreesQuantileRegressor, RandomForestQuantileRegressor
     from ._skl2onnx import register_skl2onnx
     from ._sklearn_bridge import from_sklearn
     from ._text import export_text
@@ -34,7 +41,13 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesQuantileRegressor",
+    "ExtraTreesRegressor",
     "Model",
+    "RandomForestClassifier",
+    "RandomForestQuantileRegressor",
+    "RandomForestRegressor",
     "RunningMedian",
     "__version__",
     "animate_growth",
@@ -56,6 +69,12 @@ _LAZY = {
     "DecisionTreeRegressor": "_estimators",
     "ExtraTreeClassifier": "_extra_trees",
     "ExtraTreeRegressor": "_extra_trees",
+    "ExtraTreesClassifier": "_forests",
+    "ExtraTreesQuantileRegressor": "_quantile_forests",
+    "ExtraTreesRegressor": "_forests",
+    "RandomForestClassifier": "_forests",
+    "RandomForestQuantileRegressor": "_quantile_forests",
+    "RandomForestRegressor": "_forests",
     "animate_growth": "_growth",
     "export_graphviz": "_graphviz",
     "export_text": "_text",

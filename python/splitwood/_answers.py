@@ -24,9 +24,12 @@ def numbers(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def labels(
-    tree: _core.Tree, classes: NDArray[Any], rows: NDArray[Any], n_jobs: int | None
+    fitted: _core.Tree | _core.Forest,
+    classes: NDArray[Any],
+    rows: NDArray[Any],
+    n_jobs: int | None,
 ) -> NDArray[Any]:
-    """Get the label with the largest share in each row's leaf, for one output.
+    """Get the label with the largest share in each row's leaf or leaves, for one output.
 
     If shares are equal, the first label wins.
     """
@@ -34,7 +37,7 @@ def labels(
     for start in range(0, len(rows), _CODES_PER_CHUNK):
         part = slice(start, start + _CODES_PER_CHUNK)
         # With mode="raise", numpy would copy `out`.
-        classes.take(tree.predict_class(rows[part], n_jobs), out=answers[part], mode="clip")
+        classes.take(fitted.predict_class(rows[part], n_jobs), out=answers[part], mode="clip")
     return answers
 
 

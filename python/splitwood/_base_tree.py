@@ -7,46 +7,31 @@ of parameters are checked by the core alone.
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from math import isqrt
-from numbers import Integral, Real
-from typing import Any, Literal, Self, cast
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, MultiOutputMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._categories import CategoricalFeatures, Codes, Labels
+from ._base import BaseModel, MaxFeatures, RandomState, Splitter, features_per_split
+from ._categories import CategoricalFeatures
 from ._conversions import ConversionsMixin
-from ._inputs import aligned
 from ._mlflow import warn_of_autolog
 from ._progress import Report, shown_progress
-from ._sklearn_inputs import as_weights, checked_rows, checked_training, unchecked_rows
-from ._sparse import is_sparse, sparse_columns
-
-RandomState = int | np.random.RandomState | None
-Splitter = Literal["best", "random"]
-MaxFeatures = float | Literal["sqrt", "log2"] | None
+from ._sklearn_inputs import as_weights, checked_training, core_columns
 
 
-class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
-    """The part of an estimator that does not depend on the kind of its targets."""
+class BaseTree(ConversionsMixin, BaseModel):
+    """The part of a tree that does not depend on the kind of its targets."""
 
     tree_: _core.Tree
-    n_features_in_: int
-    # Only if the fit had a data frame whose column names are all strings.
-    feature_names_in_: NDArray[np.object_]
-    n_outputs_: int
-    is_categorical_: NDArray[np.bool_] | None
-    categories_: Labels | None
-    # None if no feature is categorical.
-    _codes: Codes | None = None
-    # The dtype in which the core read X; that of estimators of earlier versions is not known.
-    _x_dtype: str = "float64"
+    _fitted = "tree_"
 
     def __init__(
         self,
@@ -85,34 +70,16 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
 
     def _settings(self, progress: Report | None = None) -> dict[str, Any]:
         """Collect the constructor's parameters for the core."""
-        return {
-            "criterion": self.criterion,
+        return self._growth_settings() | {
             "splitter": self.splitter,
-            "max_depth": self.max_depth,
-            "min_samples_split": self.min_samples_split,
-            "min_samples_leaf": self.min_samples_leaf,
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "max_features": self.max_features,
             "seed": self._seed(),
-            "max_leaf_nodes": self.max_leaf_nodes,
-            "min_impurity_decrease": self.min_impurity_decrease,
-            "ccp_alpha": self.ccp_alpha,
-            "monotonic_cst": _as_signs(self.monotonic_cst, self.n_features_in_, self.n_outputs_),
-            "categories": self._n_categories(),
-            "n_jobs": self.n_jobs,
             "progress": progress,
         }
-
-    def _n_categories(self) -> list[int] | None:
-        """Count the categories of each feature; numeric features have 0."""
-        if self.categories_ is None:
-            return None
-        return [0 if labels is None else len(labels) for labels in self.categories_]
 
     def _seed(self) -> int:
         """Draw the seed of all random choices; without any, the random state does not change."""
         n_features = self.n_features_in_
-        draws_features = _features_per_split(self.max_features, n_features) < n_features
+        draws_features = features_per_split(self.max_features, n_features) < n_features
         draws_thresholds = not (isinstance(self.splitter, str) and self.splitter == "best")
         seed = self.random_state
         if draws_features or draws_thresholds:
@@ -186,30 +153,11 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
             targets = targets[:, 0]
         twin.n_outputs_ = 1 if targets.ndim == 1 else targets.shape[1]
         weights = as_weights(sample_weight, len(targets))
-        source = sparse_columns(rows) if is_sparse(rows) else aligned(rows)
+        source = core_columns(rows)
         with shown_progress(self.verbose, len(targets)) as progress:
             twin.tree_ = twin._grow(source, targets, weights, progress)
         self.__dict__ = twin.__dict__
         return self
-
-    def _rows(self, X: ArrayLike, check_input: bool = True) -> Any:
-        """Check ``X`` against the data of the fit; the result is an array or a CSR matrix."""
-        # The common case skips the validation, which takes longer than the prediction of a few
-        # rows: the core reads the array in place, and the fit had neither names nor categories.
-        # All input that must be refused is left to scikit-learn.
-        known = self.__dict__
-        tree = known.get("tree_")
-        if (
-            tree is not None
-            and tree.reads(X)
-            and "feature_names_in_" not in known
-            and known.get("_codes") is None
-        ):
-            return cast("NDArray[Any]", X)
-        check_is_fitted(self)
-        # Labels of categories become codes, which is no check.
-        rows = checked_rows(self, X) if check_input or self._codes else unchecked_rows(X)
-        return rows if is_sparse(rows) else aligned(rows)
 
     def _values(self, rows: Any) -> NDArray[np.float64]:
         """Get the values of the leaf of each checked row, those of all outputs side by side."""
@@ -397,7 +345,7 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
         3
         """
         check_is_fitted(self, "n_features_in_")
-        return _features_per_split(self.max_features, self.n_features_in_)
+        return features_per_split(self.max_features, self.n_features_in_)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -434,45 +382,3 @@ class BaseTree(ConversionsMixin, MultiOutputMixin, BaseEstimator, ABC):
     def _repr_html_inner(self) -> str:
         diagram: str = super()._repr_html_inner()
         return diagram + self._fitted_html()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _features_per_split(max_features: Any, n_features: int) -> int:
-    """Count the features that are evaluated for each split. The core refuses invalid values."""
-    match max_features:
-        case "sqrt":
-            return max(1, isqrt(n_features))
-        case "log2":
-            return max(1, n_features.bit_length() - 1)
-        case Integral():
-            return int(max_features)
-        case Real() if 0.0 < float(max_features) <= 1.0:
-            return max(1, int(float(max_features) * n_features))
-    return n_features
-
-
-def _as_signs(monotonic_cst: ArrayLike | None, n_features: int, n_outputs: int) -> list[int] | None:
-    """Convert constraints to one sign per feature. The messages are scikit-learn's."""
-    if monotonic_cst is None:
-        return None
-    if n_outputs > 1:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiple output trees; monotonic_cst "
-            "must be None"
-        )
-    signs = np.asarray(monotonic_cst)
-    if signs.ndim != 1 or not np.isin(signs, (-1, 0, 1)).all():
-        raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, with one entry per "
-            f"feature, but got {monotonic_cst!r}"
-        )
-    if len(signs) != n_features:
-        raise ValueError(
-            f"monotonic_cst has shape {len(signs)} but the input data X has {n_features} features."
-        )
-    return [int(sign) for sign in signs]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
 ClassWeight = Mapping[Any, float] | list[Mapping[Any, float]] | Literal["balanced"] | None
+ForestClassWeight = ClassWeight | Literal["balanced_subsample"]
 
 
 def weigh_outputs(
@@ -18,15 +19,21 @@ def weigh_outputs(
     classes: list[NDArray[Any]],
     codes: list[NDArray[np.int64]],
     sample_weight: NDArray[np.float64] | None,
+    balance_weights: bool = False,
 ) -> NDArray[np.float64] | None:
-    """Multiply each row's weight by those of its classes; ``codes`` are indices of ``classes``."""
+    """Multiply each row's weight by those of its classes; ``codes`` are indices of ``classes``.
+
+    "balanced" is about the number of rows, as for scikit-learn's trees; with ``balance_weights``,
+    it is about their weight, as for scikit-learn's forests.
+    """
     if class_weight is None:
         return sample_weight
+    counted = sample_weight if balance_weights else None
     weights = np.ones(len(codes[0])) if sample_weight is None else sample_weight
     for of_output, labels, places in zip(
         _of_outputs(class_weight, len(classes)), classes, codes, strict=True
     ):
-        weights = weights * _of_classes(of_output, labels, places)[places]
+        weights = weights * _of_classes(of_output, labels, places, counted)[places]
     return weights
 
 
@@ -43,11 +50,16 @@ def _of_outputs(class_weight: ClassWeight, n_outputs: int) -> list[Any]:
 
 
 def _of_classes(
-    class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[np.int64]
+    class_weight: ClassWeight,
+    classes: NDArray[Any],
+    codes: NDArray[np.int64],
+    counted: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # The number of rows counts, not their weight, as in scikit-learn.
-        balanced: NDArray[np.float64] = len(codes) / (len(classes) * np.bincount(codes))
+        totals = np.bincount(codes, counted)
+        # A class whose rows all weigh 0 stays without weight.
+        totals = np.where(totals > 0.0, totals, np.inf)
+        balanced: NDArray[np.float64] = totals[np.isfinite(totals)].sum() / (len(classes) * totals)
         return balanced
     if isinstance(class_weight, list):
         raise ValueError("class_weight: a list is for several outputs; y has one, so pass its dict")

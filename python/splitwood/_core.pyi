@@ -13,12 +13,16 @@ from scipy.sparse import csr_matrix
 from ._tree_state import TreeState
 
 __all__ = [
+    "Forest",
     "RunningMedian",
     "Tree",
     "__version__",
     "_panic",
     "available_threads",
+    "bag_counts",
     "fit_classifier",
+    "fit_forest_classifier",
+    "fit_forest_regressor",
     "fit_regressor",
     "grouped_quantiles",
     "read_model",
@@ -54,6 +58,31 @@ def fit_classifier(
     settings: dict[str, Any],
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
+
+# For each row: values summed over the trees that did not see it, and the number of these trees.
+_OutOfBag = tuple[NDArray[np.float64], NDArray[np.uint32]]
+
+def fit_forest_regressor(
+    X: _Cells | _Entries,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    settings: dict[str, Any],
+) -> tuple[Forest, _OutOfBag | None]:
+    """Grow a forest of regression trees."""
+
+def fit_forest_classifier(
+    X: _Cells | _Entries,
+    y: NDArray[np.int64],
+    n_classes: int,
+    sample_weight: NDArray[np.float64] | None,
+    settings: dict[str, Any],
+) -> tuple[Forest, _OutOfBag | None]:
+    """Grow a forest of classification trees from class codes ``0 .. n_classes - 1``."""
+
+def bag_counts(
+    seed: int, n_rows: int, n_draws: int, sample_weight: NDArray[np.float64] | None
+) -> NDArray[np.uint32]:
+    """Draw the bag of the tree with this seed: how often each row was drawn."""
 
 def running_median(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None, quantile: float = 0.5
@@ -105,6 +134,56 @@ class RunningMedian:
     def quantile(self) -> float: ...
     def __len__(self) -> int: ...
     def __copy__(self) -> RunningMedian: ...
+
+@final
+class Forest:
+    """A forest of trees, which it shares with others that were made of the same trees."""
+
+    @staticmethod
+    def of_trees(trees: list[Tree]) -> Forest:
+        """Join trees that agree in their numbers of features, outputs and values."""
+
+    @staticmethod
+    def concat(forests: list[Forest]) -> Forest:
+        """Join the trees of several forests."""
+
+    def slice(self, start: int, stop: int) -> Forest:
+        """Get a forest of the trees ``start`` to ``stop - 1``."""
+
+    def __len__(self) -> int: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_values(self) -> int: ...
+    @property
+    def max_n_classes(self) -> int: ...
+    @property
+    def node_counts(self) -> NDArray[np.int64]: ...
+    @property
+    def max_depths(self) -> NDArray[np.int64]: ...
+    @property
+    def n_leaves(self) -> NDArray[np.int64]: ...
+    def tree(self, number: int) -> Tree:
+        """Get one tree. It shares the memory of the forest."""
+
+    def reads(self, X: Any) -> bool:
+        """Whether ``X`` is an array that the core can read in place."""
+
+    def predict(self, X: _Cells | csr_matrix, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Get the mean of the trees' values for each row."""
+
+    def predict_class(self, X: _Cells, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Get the column of the largest mean value of each row; of equal ones, the first."""
+
+    def apply(self, X: _Cells | csr_matrix, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Get the node id of each row's leaf in each tree."""
+
+    def feature_importances(self, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Get the importances of the features: the mean over the trees, with a sum of one."""
 
 @final
 class Tree:

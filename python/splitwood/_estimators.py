@@ -6,7 +6,6 @@ its name; `tests/golden/pickles` has pickles of earlier versions.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _answers, _core
-from ._base_tree import BaseTree, MaxFeatures, RandomState, Splitter
+from ._base import MaxFeatures, RandomState, Splitter, known_criterion
+from ._base_tree import BaseTree
 from ._categories import CategoricalFeatures, encoded_grid
 from ._class_weight import ClassWeight, weigh_outputs
 from ._leaf_targets import LeafTargets
@@ -207,17 +207,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         progress: Report | None,
     ) -> _core.Tree:
         settings = self._settings(progress) | {
+            "criterion": known_criterion(self.criterion, stacklevel=3),
             "quantile": self.quantile,
             "leaf_value": self.leaf_value,
         }
-        if isinstance(self.criterion, str) and self.criterion == "friedman_mse":
-            warnings.warn(
-                'criterion: "friedman_mse" is deprecated, as in scikit-learn. "squared_error" is '
-                "used, which always chose the same splits; pass it to silence this warning.",
-                FutureWarning,
-                stacklevel=3,
-            )
-            settings["criterion"] = "squared_error"
         return _core.fit_regressor(X, as_numbers(y), sample_weight, settings)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ._base_tree import MaxFeatures, RandomState, Splitter
+from ._base import MaxFeatures, RandomState, Splitter
 from ._categories import CategoricalFeatures
 from ._class_weight import ClassWeight
 from ._estimators import (

@@ -1,4 +1,4 @@
-"""Models for serving: fitted trees that predict with numpy alone.
+"""Models for serving: fitted trees and forests that predict with numpy alone.
 
 A fitted estimator is more than a service needs: its base classes import scikit-learn and scipy. A
 model has the methods `predict`, `predict_proba`, `predict_log_proba` and `apply`, with the same
@@ -19,14 +19,16 @@ from ._inputs import NumpyChecks, read_rows
 
 
 class Model(ABC):
-    """A fitted tree that predicts without scikit-learn.
+    """A fitted tree or forest that predicts without scikit-learn.
 
     `splitwood.load` creates it; its attributes are those of the saved estimator.
 
     Attributes
     ----------
     tree_ : Tree
-        The fitted tree as arrays.
+        The fitted tree as arrays; a forest has ``forest_`` instead.
+    forest_ : Forest
+        The fitted trees of a forest.
     n_features_in_ : int
         Number of features of the fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -54,7 +56,9 @@ class Model(ABC):
     array([5., 9.])
     """
 
+    # One of the two.
     tree_: _core.Tree
+    forest_: _core.Forest
     n_features_in_: int
     # Only if the training rows had names.
     feature_names_in_: NDArray[np.object_]
@@ -71,25 +75,33 @@ class Model(ABC):
         self.n_jobs = parameters.get("n_jobs")
 
     def __repr__(self) -> str:
-        tree = self.tree_
-        size = f"{tree.node_count} nodes, depth {tree.max_depth}, {tree.n_features} features"
-        return f"<splitwood {self._task} model: {size}>"
+        fitted = self._fitted
+        if isinstance(fitted, _core.Forest):
+            size = f"{fitted.n_trees} trees, {fitted.node_counts.sum()} nodes"
+        else:
+            size = f"{fitted.node_count} nodes, depth {fitted.max_depth}"
+        return f"<splitwood {self._task} model: {size}, {fitted.n_features} features>"
+
+    @property
+    def _fitted(self) -> _core.Tree | _core.Forest:
+        known: _core.Tree | _core.Forest = self.__dict__.get("tree_") or self.__dict__["forest_"]
+        return known
 
     @abstractmethod
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the value or the class of each row's leaf, as the estimator does."""
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Find the leaf of each row, as the estimator does."""
-        return self.tree_.apply(self._rows(X), self.n_jobs)
+        """Find the leaf of each row, in each tree of a forest, as the estimator does."""
+        return self._fitted.apply(self._rows(X), self.n_jobs)
 
     def _values(self, X: ArrayLike) -> NDArray[np.float64]:
         """Get the values of the leaf of each row, those of all outputs side by side."""
-        return self.tree_.predict(self._rows(X), self.n_jobs)
+        return self._fitted.predict(self._rows(X), self.n_jobs)
 
     def _rows(self, X: ArrayLike) -> NDArray[Any]:
         """Convert ``X`` to an array that the core can read."""
-        if self._codes is None and self.tree_.reads(X):
+        if self._codes is None and self._fitted.reads(X):
             return cast("NDArray[Any]", X)
         checks = NumpyChecks(getattr(self, "feature_names_in_", None))
         return read_rows(X, self._codes, checks)
@@ -117,7 +129,7 @@ class ClassificationModel(Model):
         """Predict the class with the largest share in each row's leaf, as the estimator does."""
         if self.n_outputs_ > 1:
             return _answers.likeliest(self.classes_, self.predict_proba(X))
-        return _answers.labels(self.tree_, self.classes_, self._rows(X), self.n_jobs)
+        return _answers.labels(self._fitted, self.classes_, self._rows(X), self.n_jobs)
 
     # An array, or a list of arrays if there are several outputs.
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64] | Any:

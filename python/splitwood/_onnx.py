@@ -1,4 +1,4 @@
-"""Trees as ONNX models, with predictions that are identical to the last bit.
+"""Trees and forests as ONNX models; those of trees predict the same to the last bit.
 
 The operator ``TreeEnsemble`` (``ai.onnx.ml`` 5) has one number per leaf, in the type of ``X``. Here
 that number is the leaf's index among the leaves, and tables map it to the leaf's prediction:
@@ -7,21 +7,22 @@ that number is the leaf's index among the leaves, and tables map it to the leaf'
                                  the leaf  └──► Gather(codes) ──► Gather(classes) ──► label
 
 Values and probabilities thus stay in float64 even for float32 rows, and all classes share one walk
-down the tree.
+down the tree. A forest has a target per tree, and takes the mean of what it looks up.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._arguments import Estimator, check_can_be_handed_on
-from ._estimators import DecisionTreeClassifier
 from ._float32 import float32_below
 
 if TYPE_CHECKING:
@@ -39,29 +40,40 @@ _DEEP = 5_000
 
 def to_onnx(estimator: Estimator, dtype: DTypeLike | None) -> ModelProto:
     """Convert a fitted tree; see the method `to_onnx`."""
-    tree = check_can_be_handed_on(estimator, "to_onnx")
+    return _converted(estimator, [estimator], dtype)
+
+
+def forest_to_onnx(estimator: Any, dtype: DTypeLike | None) -> ModelProto:
+    """Convert a fitted forest; see the method `to_onnx`."""
+    check_is_fitted(estimator)
+    return _converted(estimator, estimator.estimators_, dtype)
+
+
+def _converted(estimator: Any, trees: list[Any], dtype: DTypeLike | None) -> ModelProto:
+    parts = [check_can_be_handed_on(tree, "to_onnx") for tree in trees]
     cells = np.dtype(estimator._x_dtype if dtype is None else dtype)
     if cells not in (np.float32, np.float64):
         raise ValueError(f"dtype: must be float32 or float64, got {cells}")
-    if cells == np.float32 and tree.n_leaves > _EXACT_IN_FLOAT32:
-        raise ValueError(
-            f"dtype: {tree.n_leaves:,} leaves can't be told apart in float32; pass float64"
-        )
-    if tree.max_depth > _DEEP:
+    n_leaves = max(tree.n_leaves for tree in parts)
+    if cells == np.float32 and n_leaves > _EXACT_IN_FLOAT32:
+        raise ValueError(f"dtype: {n_leaves:,} leaves can't be told apart in float32; pass float64")
+    if (depth := max(tree.max_depth for tree in parts)) > _DEEP:
         warnings.warn(
-            f"to_onnx: the tree is {tree.max_depth:,} levels deep; the model is valid, but "
+            f"to_onnx: the tree is {depth:,} levels deep; the model is valid, but "
             "runtimes that recurse, such as onnxruntime, may crash when they load it",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    graph = _Graph(tree, cells)
-    if isinstance(estimator, DecisionTreeClassifier):
-        outputs = [estimator.classes_] if tree.n_outputs == 1 else estimator.classes_
+    graph = _Graph(parts, cells)
+    n_outputs = estimator.n_outputs_
+    value = np.concatenate([tree.value[tree.children_left < 0] for tree in parts])
+    if hasattr(estimator, "classes_"):
+        outputs = [estimator.classes_] if n_outputs == 1 else estimator.classes_
         for output, classes in enumerate(outputs):
-            suffix = "" if tree.n_outputs == 1 else f"_{output}"
-            graph.add_classes(tree.value[:, output, : len(classes)], classes, suffix)
+            suffix = "" if n_outputs == 1 else f"_{output}"
+            graph.add_classes(value[:, output, : len(classes)], classes, suffix)
     else:
-        graph.add_values(tree.value[:, 0, 0] if tree.n_outputs == 1 else tree.value[:, :, 0])
+        graph.add_values(value[:, 0, 0] if n_outputs == 1 else value[:, :, 0])
     return graph.model(type(estimator).__name__)
 
 
@@ -73,75 +85,96 @@ def _load(module: str) -> Any:
 
 
 class _Graph:
-    """An ONNX graph, which starts with the path from the rows to the tensor "leaf"."""
+    """An ONNX graph, which starts with the path from the rows to the tensor "leaf".
 
-    def __init__(self, tree: _core.Tree, cells: np.dtype[Any]) -> None:
+    The tensor has the number of each row's leaf, among the leaves of all trees; for a forest, it
+    has a column per tree.
+    """
+
+    def __init__(self, trees: list[_core.Tree], cells: np.dtype[Any]) -> None:
         self._helper, self._numpy = _load("onnx.helper"), _load("onnx.numpy_helper")
         self._nodes: list[Any] = []
         self._tables: list[Any] = []
         self._outputs: list[Any] = []
-        self._is_leaf = tree.children_left < 0
-        self._input = self._tensor("X", cells, [None, tree.n_features])
+        self._is_forest = len(trees) > 1
+        self._input = self._tensor("X", cells, [None, trees[0].n_features])
         self._node(
-            "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(tree, cells)
+            "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(trees, cells)
         )
-        # The leaf numbers become a vector of int64.
         self._node("Cast", ["leaf_number"], "leaf_column", to=self._type(np.dtype(np.int64)))
-        self._table("one", np.array([1]))
-        self._node("Squeeze", ["leaf_column", "one"], "leaf")
+        if self._is_forest:
+            n_leaves = np.array([tree.n_leaves for tree in trees])
+            self._table("first_leaf", np.cumsum(n_leaves) - n_leaves)
+            self._node("Add", ["leaf_column", "first_leaf"], "leaf")
+        else:
+            # The leaf numbers become a vector.
+            self._table("one", np.array([1]))
+            self._node("Squeeze", ["leaf_column", "one"], "leaf")
 
-    def _walk(self, tree: _core.Tree, cells: np.dtype[Any]) -> dict[str, Any]:
-        """Get the attributes of TreeEnsemble, which numbers inner nodes and leaves separately."""
-        is_leaf = self._is_leaf
-        inner = np.flatnonzero(~is_leaf)
-        number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
-        left, right = tree.children_left[inner], tree.children_right[inner]
-        feature, threshold = tree.feature[inner], tree.threshold[inner]
-        missing_left = tree.missing_go_to_left[inner]
-        if len(inner) == 0:
-            # The operator needs a split: a tree of one leaf has the leaf on both sides of it.
-            left = right = feature = missing_left = np.zeros(1, dtype=np.int64)
-            threshold = np.zeros(1)
-        if cells == np.float32:
-            threshold = float32_below(threshold)
-        modes = np.full(len(left), _BRANCH_LEQ, dtype=np.uint8)
+    def _walk(self, trees: list[_core.Tree], cells: np.dtype[Any]) -> dict[str, Any]:
+        """Get the attributes of TreeEnsemble, with one target per tree: the number of the leaf."""
+        parts = [_Walk.of(tree, cells) for tree in trees]
+        n_splits = np.array([len(part.left) for part in parts])
+        n_leaves = np.array([tree.n_leaves for tree in trees])
+        roots = np.cumsum(n_splits) - n_splits
+        first_leaves = np.cumsum(n_leaves) - n_leaves
+        sides: dict[str, list[int]] = {"true": [], "false": []}
+        for part, root, first in zip(parts, roots, first_leaves, strict=True):
+            for side, number, is_leaf in (
+                ("true", part.left, part.left_is_leaf),
+                ("false", part.right, part.right_is_leaf),
+            ):
+                sides[side] += (number + np.where(is_leaf, first, root)).tolist()
+        modes = np.full(n_splits.sum(), _BRANCH_LEQ, dtype=np.uint8)
+        splits = np.concatenate([part.threshold for part in parts]).astype(cells)
+        leaves = np.concatenate([np.arange(n) for n in n_leaves]).astype(cells)
         return {
-            "n_targets": 1,
-            "tree_roots": [0],
+            "n_targets": len(trees),
+            "tree_roots": roots.tolist(),
             "nodes_modes": self._numpy.from_array(modes, "modes"),
-            "nodes_featureids": feature.tolist(),
-            "nodes_splits": self._numpy.from_array(threshold.astype(cells), "splits"),
-            "nodes_truenodeids": number[left].tolist(),
-            "nodes_falsenodeids": number[right].tolist(),
-            "nodes_trueleafs": is_leaf[left].astype(int).tolist(),
-            "nodes_falseleafs": is_leaf[right].astype(int).tolist(),
-            "nodes_missing_value_tracks_true": missing_left.tolist(),
-            "leaf_targetids": [0] * tree.n_leaves,
-            "leaf_weights": self._numpy.from_array(
-                np.arange(tree.n_leaves).astype(cells), "leaves"
-            ),
+            "nodes_featureids": _joined(part.feature for part in parts),
+            "nodes_splits": self._numpy.from_array(splits, "splits"),
+            "nodes_truenodeids": sides["true"],
+            "nodes_falsenodeids": sides["false"],
+            "nodes_trueleafs": _joined(part.left_is_leaf for part in parts),
+            "nodes_falseleafs": _joined(part.right_is_leaf for part in parts),
+            "nodes_missing_value_tracks_true": _joined(part.missing_left for part in parts),
+            "leaf_targetids": np.repeat(np.arange(len(trees)), n_leaves).tolist(),
+            "leaf_weights": self._numpy.from_array(leaves, "leaves"),
         }
 
     def add_values(self, values: NDArray[np.float64]) -> None:
-        """Add the output "prediction" of a regressor, given the values of all nodes."""
-        self._table("values", values[self._is_leaf])
-        self._node("Gather", ["values", "leaf"], "prediction")
+        """Add the output "prediction" of a regressor, given the values of all leaves."""
+        self._table("values", values)
+        self._gather_mean("values", "prediction")
         shape = [None, *values.shape[1:]]
         self._outputs.append(self._tensor("prediction", values.dtype, shape))
 
     def add_classes(self, shares: NDArray[np.float64], classes: NDArray[Any], suffix: str) -> None:
-        """Add the outputs "label" and "probabilities", given the class shares of all nodes."""
-        shares, labels = shares[self._is_leaf], _plain_labels(classes)
+        """Add the outputs "label" and "probabilities", given the class shares of all leaves."""
+        labels = _plain_labels(classes)
         self._table(f"shares{suffix}", shares)
-        self._table(f"codes{suffix}", np.argmax(shares, axis=1).astype(np.int64))
         self._table(f"classes{suffix}", labels)
-        self._node("Gather", [f"codes{suffix}", "leaf"], f"code{suffix}")
+        self._gather_mean(f"shares{suffix}", f"probabilities{suffix}")
+        if self._is_forest:
+            means = [f"probabilities{suffix}"]
+            self._node("ArgMax", means, f"code{suffix}", axis=1, keepdims=0)
+        else:
+            self._table(f"codes{suffix}", np.argmax(shares, axis=1).astype(np.int64))
+            self._node("Gather", [f"codes{suffix}", "leaf"], f"code{suffix}")
         self._node("Gather", [f"classes{suffix}", f"code{suffix}"], f"label{suffix}")
-        self._node("Gather", [f"shares{suffix}", "leaf"], f"probabilities{suffix}")
         self._outputs += [
             self._tensor(f"label{suffix}", labels.dtype, [None]),
             self._tensor(f"probabilities{suffix}", shares.dtype, [None, len(labels)]),
         ]
+
+    def _gather_mean(self, table: str, output: str) -> None:
+        """Look up the entries of the rows' leaves, and take their mean over the trees."""
+        if not self._is_forest:
+            self._node("Gather", [table, "leaf"], output)
+            return
+        self._node("Gather", [table, "leaf"], f"{output}_of_trees")
+        self._node("ReduceMean", [f"{output}_of_trees"], output, axes=[1], keepdims=0)
 
     def model(self, name: str) -> ModelProto:
         graph = self._helper.make_graph(
@@ -168,6 +201,47 @@ class _Graph:
 
     def _type(self, dtype: np.dtype[Any]) -> int:
         return int(self._helper.np_dtype_to_tensor_dtype(dtype))
+
+
+def _joined(parts: Iterable[NDArray[Any]]) -> list[int]:
+    numbers: list[int] = np.concatenate([part.astype(np.int64) for part in parts]).tolist()
+    return numbers
+
+
+class _Walk(NamedTuple):
+    """The splits of a tree. Splits and leaves are numbered separately."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    left_is_leaf: NDArray[np.bool_]
+    right_is_leaf: NDArray[np.bool_]
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, tree: _core.Tree, cells: np.dtype[Any]) -> _Walk:
+        is_leaf = tree.children_left < 0
+        inner = np.flatnonzero(~is_leaf)
+        number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
+        left, right = tree.children_left[inner], tree.children_right[inner]
+        feature, threshold = tree.feature[inner], tree.threshold[inner]
+        missing_left = tree.missing_go_to_left[inner]
+        if len(inner) == 0:
+            # The operator needs a split: a tree of one leaf has the leaf on both sides of it.
+            left = right = feature = np.zeros(1, dtype=np.int64)
+            threshold, missing_left = np.zeros(1), np.zeros(1, dtype=np.uint8)
+        if cells == np.float32:
+            threshold = float32_below(threshold)
+        return cls(
+            number[left],
+            number[right],
+            is_leaf[left],
+            is_leaf[right],
+            feature,
+            threshold,
+            missing_left,
+        )
 
 
 def _plain_labels(classes: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 Report = Callable[[float], None]
+# The number of trees that are finished, and the share of the whole work.
+TreeReport = Callable[[int, float], None]
 
 
 @contextmanager
@@ -17,30 +19,47 @@ def shown_progress(verbose: int, n_rows: int) -> Iterator[Report | None]:
     if not verbose:
         yield None
         return
+    with _bar("of the rows settled", total=n_rows, unit="rows", unit_scale=True) as show:
+        yield lambda share: show(int(share * n_rows), share)
+        show(n_rows, 1.0)
+
+
+@contextmanager
+def shown_trees(verbose: int, n_trees: int) -> Iterator[TreeReport | None]:
+    """Give a function that shows how many trees of a forest are grown; None if not verbose."""
+    if not verbose:
+        yield None
+        return
+    with _bar("of the forest grown", total=n_trees, unit="trees") as show:
+        yield show
+        show(n_trees, 1.0)
+
+
+@contextmanager
+def _bar(what: str, **settings: Any) -> Iterator[TreeReport]:
+    """Give a function that shows a number and a share: as a bar if tqdm is installed."""
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        yield from _plain_lines()
+        yield from _plain_lines(what)
         return
-    with tqdm(total=n_rows, desc="rows settled", unit="rows", unit_scale=True) as bar:
-        yield lambda share: _show(bar, int(share * n_rows))
-        _show(bar, n_rows)
+    with tqdm(desc=what.removeprefix("of the "), **settings) as bar:
+        yield lambda number, _: _show(bar, number)
 
 
-def _show(bar: Any, settled: int) -> None:
-    bar.update(settled - bar.n)
+def _show(bar: Any, number: int) -> None:
+    bar.update(number - bar.n)
 
 
-def _plain_lines() -> Iterator[Report]:
+def _plain_lines(what: str) -> Iterator[TreeReport]:
     """Show the progress in one line of the standard error stream, which is overwritten."""
     start = time.monotonic()
 
-    def report(share: float) -> None:
+    def report(_: int, share: float) -> None:
         passed = time.monotonic() - start
         left = f", about {passed * (1 - share) / share:.0f} s left" if share > 0 else ""
-        sys.stderr.write(f"\r{share:4.0%} of the rows settled after {passed:.0f} s{left}   ")
+        sys.stderr.write(f"\r{share:4.0%} {what} after {passed:.0f} s{left}   ")
         sys.stderr.flush()
 
     yield report
-    report(1.0)
     sys.stderr.write("\n")

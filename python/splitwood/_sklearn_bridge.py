@@ -16,15 +16,16 @@ field. Attributes and fields that a version of scikit-learn adds are therefore p
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core
+from . import _core, _forests
 from ._arguments import Estimator, check_can_be_handed_on
+from ._base_forest import BaseForest
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._float32 import float32_below
 from ._sparse import is_sparse
@@ -44,6 +45,13 @@ _FIELDS = {
     "weighted_n_node_samples": "weighted_n_node_samples",
     "missing_go_to_left": "missing_go_to_left",
 }
+# The forests that both libraries have, by the same names.
+_FORESTS = (
+    "RandomForestRegressor",
+    "RandomForestClassifier",
+    "ExtraTreesRegressor",
+    "ExtraTreesClassifier",
+)
 # Entries of decision paths per chunk of rows.
 _NODES_PER_CHUNK = 1 << 22
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
@@ -56,6 +64,38 @@ def to_sklearn(
     estimator: Estimator, X: ArrayLike | None
 ) -> sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier:
     """Create an estimator of scikit-learn with the same nodes; see the method `to_sklearn`."""
+    made = _tree_to_sklearn(estimator)
+    _warn_of_float32([estimator], X)
+    return made
+
+
+def forest_to_sklearn(estimator: Any, X: ArrayLike | None) -> Any:
+    """Create a forest of scikit-learn with the same trees; see the method `to_sklearn`."""
+    import sklearn.ensemble
+
+    check_is_fitted(estimator)
+    (kind,) = (name for name in _FORESTS if isinstance(estimator, getattr(_forests, name)))
+    made = getattr(sklearn.ensemble, kind)(n_estimators=1, bootstrap=False)
+    if hasattr(estimator, "classes_"):
+        targets = _all_classes(estimator)
+    else:
+        targets = np.zeros(1 if estimator.n_outputs_ == 1 else (1, estimator.n_outputs_))
+    made.fit(np.zeros((len(targets), estimator.n_features_in_), dtype=np.float32), targets)
+    trees = estimator.estimators_
+    made.estimators_ = [_tree_to_sklearn(tree) for tree in trees]
+    _copy_parameters(estimator, made)
+    made.set_params(n_estimators=len(trees))
+    if made.criterion == "quantile":
+        made.set_params(criterion="absolute_error")
+    if hasattr(estimator, "feature_names_in_"):
+        made.feature_names_in_ = estimator.feature_names_in_
+    _warn_of_float32(trees, None if X is None else estimator._rows(X))
+    return made
+
+
+def _tree_to_sklearn(
+    estimator: Estimator,
+) -> sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier:
     import sklearn.tree
 
     tree = check_can_be_handed_on(estimator, "to_sklearn")
@@ -77,11 +117,10 @@ def to_sklearn(
         made.set_params(criterion="squared_error", monotonic_cst=None)
     if hasattr(estimator, "feature_names_in_"):
         made.feature_names_in_ = estimator.feature_names_in_
-    _warn_of_float32(estimator, X)
     return made
 
 
-def _all_classes(estimator: DecisionTreeClassifier) -> NDArray[Any]:
+def _all_classes(estimator: Any) -> NDArray[Any]:
     """Get targets in which each class of each output occurs."""
     if estimator.n_outputs_ == 1:
         classes: NDArray[Any] = estimator.classes_
@@ -116,15 +155,15 @@ def _copy_parameters(source: BaseEstimator, to: BaseEstimator) -> None:
     to.set_params(**{k: v for k, v in source.get_params(deep=False).items() if k in ours})
 
 
-def _warn_of_float32(estimator: Estimator, X: ArrayLike | None) -> None:
+def _warn_of_float32(trees: list[Any], X: ArrayLike | None) -> None:
     if X is None:
-        affected = _lost_thresholds(estimator.tree_)
+        affected = sum(_lost_thresholds(one.tree_) for one in trees)
         finding = "separate values that are the same in float32"
     else:
-        affected = _crossed_thresholds(estimator, X)
+        affected = sum(_crossed_thresholds(one, X) for one in trees)
         finding = "are crossed by cells of X when these are rounded to float32"
     if affected:
-        inner = estimator.tree_.node_count // 2
+        inner = sum(one.tree_.node_count // 2 for one in trees)
         warnings.warn(
             f"to_sklearn: {affected:,} of {inner:,} thresholds {finding}, which scikit-learn uses; "
             "the predictions of such rows differ from those of splitwood. Fit X in float32, or "
@@ -217,21 +256,30 @@ def _unreachable(tree: _core.Tree) -> int:
 # ---- from scikit-learn ---------------------------------------------------------------------------
 
 
-def from_sklearn(estimator: Any) -> Estimator:
-    """Convert a fitted tree of scikit-learn to a tree of splitwood with the same predictions.
+@overload
+def from_sklearn(
+    estimator: sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier,
+) -> Estimator: ...
+@overload
+def from_sklearn(estimator: Any) -> Any: ...
+def from_sklearn(estimator: Any) -> Any:
+    """Convert a fitted tree or forest of scikit-learn to splitwood's, with the same predictions.
 
     Parameters
     ----------
-    estimator : sklearn.tree.DecisionTreeRegressor or sklearn.tree.DecisionTreeClassifier
-        A fitted tree, possibly an ``ExtraTreeRegressor`` or ``ExtraTreeClassifier``. The trees of a
-        forest are in its attribute ``estimators_``.
+    estimator : object
+        A fitted ``DecisionTreeRegressor``, ``DecisionTreeClassifier``, ``ExtraTreeRegressor`` or
+        ``ExtraTreeClassifier`` of ``sklearn.tree``; or a ``RandomForestRegressor``,
+        ``RandomForestClassifier``, ``ExtraTreesRegressor`` or ``ExtraTreesClassifier`` of
+        ``sklearn.ensemble``.
 
     Returns
     -------
-    tree : splitwood.DecisionTreeRegressor or splitwood.DecisionTreeClassifier
-        A fitted tree with the parameters that both classes have. Its nodes are numbered
-        depth-first, whatever their order in scikit-learn was. Its thresholds differ slightly, to
-        account for scikit-learn's rounding of ``X``.
+    converted : object
+        A fitted ``DecisionTreeRegressor`` or ``DecisionTreeClassifier`` of splitwood, or its forest
+        of the same name, with the parameters that both classes have. The nodes of a tree are
+        numbered depth-first, whatever their order in scikit-learn was. Thresholds differ slightly,
+        to account for scikit-learn's rounding of ``X``.
 
     See Also
     --------
@@ -246,40 +294,58 @@ def from_sklearn(estimator: Any) -> Estimator:
     >>> splitwood.from_sklearn(theirs).predict([[0.0], [4.0]])
     array([5., 9.])
     """
+    import sklearn.ensemble
     import sklearn.tree
 
-    made: Estimator
-    if isinstance(estimator, Estimator):
-        raise TypeError("estimator: it is a tree of splitwood already")
+    if isinstance(estimator, Estimator | BaseForest):
+        raise TypeError("estimator: it is an estimator of splitwood already")
+    for name in _FORESTS:
+        if isinstance(estimator, getattr(sklearn.ensemble, name)):
+            return _from_forest(estimator, getattr(_forests, name)())
     if isinstance(estimator, sklearn.tree.DecisionTreeClassifier):
-        made = DecisionTreeClassifier()
-    elif isinstance(estimator, sklearn.tree.DecisionTreeRegressor):
-        made = DecisionTreeRegressor()
-    else:
-        raise TypeError(
-            f"estimator: must be a decision tree of scikit-learn, got {type(estimator).__name__}"
-        )
+        return _from_tree(estimator, DecisionTreeClassifier())
+    if isinstance(estimator, sklearn.tree.DecisionTreeRegressor):
+        return _from_tree(estimator, DecisionTreeRegressor())
+    raise TypeError(
+        "estimator: must be a decision tree or a forest of scikit-learn, got "
+        f"{type(estimator).__name__}"
+    )
+
+
+def _from_tree(estimator: Any, made: Estimator) -> Estimator:
     check_is_fitted(estimator)
-    tree = estimator.tree_
-    if np.any(getattr(tree, "_n_categories", -1) > 0):
-        raise ValueError("from_sklearn: categorical features can't be converted yet")
+    made.tree_ = _from_nodes(estimator.tree_)
+    _copy_fit(estimator, made)
+    return made
+
+
+def _from_forest(estimator: Any, made: BaseForest) -> BaseForest:
+    check_is_fitted(estimator)
+    made.forest_ = _core.Forest.of_trees([_from_nodes(one.tree_) for one in estimator.estimators_])
+    made._bags = []
+    _copy_fit(estimator, made)
+    made.n_estimators = len(estimator.estimators_)
+    return made
+
+
+def _copy_fit(estimator: Any, made: Any) -> None:
+    """Copy the parameters that both estimators have, and what describes features and classes."""
     _copy_parameters(estimator, made)
-    made.tree_ = _from_nodes(tree)
-    made.n_outputs_ = tree.n_outputs
+    made.n_outputs_ = estimator.n_outputs_
     made.n_features_in_ = estimator.n_features_in_
     made.is_categorical_ = made.categories_ = None
     if hasattr(estimator, "feature_names_in_"):
         made.feature_names_in_ = estimator.feature_names_in_
-    if isinstance(made, DecisionTreeClassifier):
+    if hasattr(estimator, "classes_"):
         made.classes_ = estimator.classes_
-        made.n_classes_ = (
-            int(tree.n_classes[0]) if tree.n_outputs == 1 else np.array(tree.n_classes)
-        )
-    return made
+        n_classes = np.atleast_1d(estimator.n_classes_)
+        made.n_classes_ = int(n_classes[0]) if made.n_outputs_ == 1 else n_classes
 
 
 def _from_nodes(tree: Any) -> _core.Tree:
     """Get the nodes of a tree of scikit-learn in depth-first order."""
+    if np.any(getattr(tree, "_n_categories", -1) > 0):
+        raise ValueError("from_sklearn: categorical features can't be converted yet")
     order = _depth_first(tree.children_left, tree.children_right)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))

@@ -16,11 +16,11 @@ from sklearn.utils.validation import validate_data
 
 from ._categories import codes_of, encode, find_categorical, find_labels
 from ._frames import gather
-from ._inputs import CELL_DTYPES, label_dtype, read_labelled, read_rows
-from ._sparse import is_sparse
+from ._inputs import CELL_DTYPES, aligned, label_dtype, read_labelled, read_rows
+from ._sparse import is_sparse, sparse_columns
 
 if TYPE_CHECKING:
-    from ._base_tree import BaseTree
+    from ._base import BaseModel
 
 _NUMBERS = {"dtype": list(CELL_DTYPES), "ensure_all_finite": False}
 
@@ -28,7 +28,7 @@ _NUMBERS = {"dtype": list(CELL_DTYPES), "ensure_all_finite": False}
 Training = tuple[NDArray[Any], NDArray[Any]]
 
 
-def checked_rows(estimator: BaseTree, X: ArrayLike) -> Any:
+def checked_rows(estimator: BaseModel, X: ArrayLike) -> Any:
     """Get ``X`` as an array or a CSR matrix, with the features that the estimator was fitted to."""
     return read_rows(X, estimator._codes, _PredictionChecks(estimator))
 
@@ -38,8 +38,13 @@ def unchecked_rows(X: Any) -> Any:
     return X.tocsr() if is_sparse(X) else np.asarray(X)
 
 
+def core_columns(rows: Any) -> Any:
+    """Get checked training rows in the form that the core reads: an array, or sparse columns."""
+    return sparse_columns(rows) if is_sparse(rows) else aligned(rows)
+
+
 def checked_training(
-    estimator: BaseTree, X: ArrayLike, y: ArrayLike, check_input: bool = True
+    estimator: BaseModel, X: ArrayLike, y: ArrayLike, check_input: bool = True
 ) -> Training:
     """Get ``X`` and ``y`` as arrays, and set the attributes that describe the features."""
     estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
@@ -67,7 +72,7 @@ def _unchecked_columns(X: Any) -> Any:
     return rows
 
 
-def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -> Training:
+def _checked_categories(estimator: BaseModel, X: ArrayLike, checks: _FitChecks) -> Training:
     """Check training data with categorical features, whose labels become codes."""
     n_rows, columns = read_labelled(X, checks)
     names = getattr(estimator, "feature_names_in_", None)
@@ -88,7 +93,7 @@ def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -
 class _FitChecks:
     """scikit-learn's checks of a fit, which also set the number and the names of the features."""
 
-    def __init__(self, estimator: BaseTree, y: ArrayLike) -> None:
+    def __init__(self, estimator: BaseModel, y: ArrayLike) -> None:
         self._estimator, self._y = estimator, y
 
     def names(self, X: Any) -> None:
@@ -117,7 +122,7 @@ class _FitChecks:
 class _PredictionChecks:
     """scikit-learn's checks of a prediction, against the features of the fit."""
 
-    def __init__(self, estimator: BaseTree) -> None:
+    def __init__(self, estimator: BaseModel) -> None:
         self._estimator = estimator
 
     def names(self, X: Any) -> None:

@@ -1,4 +1,4 @@
-"""Fitted estimators ⇄ files and dicts.
+"""Fitted estimators ⇄ files and, for trees, dicts.
 
 Both hold the same parts (`Stored`). The core checks every byte of a file; this module checks the
 JSON in it, and dicts as a whole. scikit-learn is imported only to create an estimator.
@@ -29,12 +29,19 @@ if TYPE_CHECKING:
     Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
 
 # The estimators that can be stored, and whether they are classifiers.
-_CLASSIFIES = {
+_TREES = {
     "DecisionTreeRegressor": False,
     "DecisionTreeClassifier": True,
     "ExtraTreeRegressor": False,
     "ExtraTreeClassifier": True,
 }
+_FORESTS = {
+    "RandomForestRegressor": False,
+    "RandomForestClassifier": True,
+    "ExtraTreesRegressor": False,
+    "ExtraTreesClassifier": True,
+}
+_CLASSIFIES = _TREES | _FORESTS
 _FORMAT = "splitwood"
 FORMAT_VERSION = (1, 0)
 # The upper half of a NaN that stands for a set of categories instead of a threshold.
@@ -52,7 +59,7 @@ class Stored:
     estimator: str
     # By name, as JSON values.
     parameters: dict[str, Any]
-    tree: _core.Tree
+    fitted: _core.Tree | _core.Forest
     feature_names: list[str] | None
     # One list of labels per output, and numpy's name of its dtype; None for a regressor.
     classes: list[list[Any]] | None
@@ -81,7 +88,7 @@ class Stored:
                     for name in kind._get_param_names()  # type: ignore[attr-defined]
                 }
             ),
-            tree=estimator.tree_,
+            fitted=getattr(estimator, estimator._fitted),
             feature_names=None if names is None else names.tolist(),
             classes=classes,
             classes_dtype=dtypes,
@@ -91,16 +98,21 @@ class Stored:
 
     def attributes(self) -> dict[str, Any]:
         """Get the attributes that `fit` sets."""
+        fitted = self.fitted
         attributes: dict[str, Any] = {
-            "tree_": self.tree,
-            "n_features_in_": self.tree.n_features,
-            "n_outputs_": self.tree.n_outputs,
+            "n_features_in_": fitted.n_features,
+            "n_outputs_": fitted.n_outputs,
             "is_categorical_": None,
             "categories_": None,
         }
+        if isinstance(fitted, _core.Forest):
+            attributes |= {"forest_": fitted, "_bags": []}
+        else:
+            attributes["tree_"] = fitted
         if self.categories is not None:
-            known = self.tree._state()["categories"]
-            counts = [0] * self.tree.n_features if known is None else known["counts"]
+            tree = fitted.tree(0) if isinstance(fitted, _core.Forest) else fitted
+            known = tree._state()["categories"]
+            counts = [0] * fitted.n_features if known is None else known["counts"]
             labels = _category_labels.to_arrays(self.categories, counts)
             attributes |= {
                 "is_categorical_": np.array([array is not None for array in labels]),
@@ -233,13 +245,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     if stored.x_dtype is not None:
         about["x_dtype"] = stored.x_dtype
     text = json.dumps(about, allow_nan=False)
-    _core.write_model(path, stored.tree, stored.classes, stored.feature_names, text)
+    parts = (stored.classes, stored.feature_names, text)
+    if isinstance(stored.fitted, _core.Forest):
+        _core.write_forest(path, stored.fitted, *parts)
+    else:
+        _core.write_model(path, stored.fitted, *parts)
 
 
 def to_dict(estimator: Any) -> dict[str, Any]:
     """Convert a fitted estimator to lists, numbers and strings."""
     stored = Stored.of(estimator)
-    tree = stored.tree._state()
+    assert isinstance(stored.fitted, _core.Tree), "forests have no method to_dict"
+    tree = stored.fitted._state()
     weight = tree["weighted_n_node_samples"]
     data = {
         "format": _FORMAT,
@@ -293,8 +310,9 @@ def _has_sklearn() -> bool:
 
 
 def _read(path: str | os.PathLike[str]) -> Stored:
-    tree, classes, feature_names, text = _core.read_model(path)
-    by_task = "DecisionTreeRegressor" if classes is None else "DecisionTreeClassifier"
+    fitted, classes, feature_names, text = _core.read_model(path)
+    kind = "RandomForest" if isinstance(fitted, _core.Forest) else "DecisionTree"
+    by_task = f"{kind}Regressor" if classes is None else f"{kind}Classifier"
     about: Any = {"estimator": by_task, "parameters": {}}
     if text is not None:
         # One level more than the parameters, for the object around them.
@@ -314,7 +332,7 @@ def _read(path: str | os.PathLike[str]) -> Stored:
                 f"model: {os.fspath(path)}: section 'params' does not name an estimator"
             )
     return _checked(
-        Stored(estimator, parameters, tree, feature_names, classes, dtypes, categories, x_dtype)
+        Stored(estimator, parameters, fitted, feature_names, classes, dtypes, categories, x_dtype)
     )
 
 
@@ -340,7 +358,8 @@ def _is_nested(text: str, limit: int) -> bool:
 
 def _checked(stored: Stored) -> Stored:
     """Check that the parts are consistent. The core has checked the tree."""
-    classifies = _CLASSIFIES.get(stored.estimator)
+    known = _FORESTS if isinstance(stored.fitted, _core.Forest) else _TREES
+    classifies = known.get(stored.estimator)
     if classifies is None or classifies != (stored.classes is not None):
         raise ValueError(
             f"model: {stored.estimator!r:.100} is no estimator of this version for "

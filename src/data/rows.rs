@@ -51,12 +51,22 @@ impl Rows {
         self.len
     }
 
+    /// The same rows, numbered from 0 on.
+    pub fn renumbered(&self) -> Self {
+        Self { kept: None, ..*self }
+    }
+
     /// The items of the rows that take part, from one item per row of X.
     pub fn pick<T: Copy>(&self, items: Vec<T>) -> Vec<T> {
         match &self.kept {
             Some(kept) => kept.iter().map(|&row| items[row as usize]).collect(),
             None => items,
         }
+    }
+
+    /// The ids of the rows that take part, in ascending order.
+    pub fn ids(&self) -> Vec<u32> {
+        (0..self.len).map(|place| self.id(place)).collect()
     }
 
     /// By row of X: whether it takes part.

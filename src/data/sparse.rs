@@ -68,7 +68,7 @@ impl<'a, X: Cell> SparseColumns<'a, X> {
     }
 
     /// Rows and cells of a column.
-    fn entries(&self, column: usize) -> (&'a [i32], &'a [X]) {
+    pub(crate) fn entries(&self, column: usize) -> (&'a [i32], &'a [X]) {
         let range = self.starts[column] as usize..self.starts[column + 1] as usize;
         (&self.rows[range.clone()], &self.cells[range])
     }

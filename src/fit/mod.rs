@@ -17,7 +17,7 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::columns::SortedColumn;
+use crate::columns::{Columns, SortedColumn};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
@@ -31,6 +31,7 @@ use crate::median::Level;
 use crate::memory::check_room;
 use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
 use crate::presort::presort;
+use crate::shared_order::TreeOrder;
 use crate::threads::Team;
 use crate::tree::Tree;
 
@@ -113,23 +114,6 @@ fn fit_any(
     }
 }
 
-impl<X: Cell> Source<'_, X> {
-    /// The rows of the fit in the order of every feature.
-    fn orders(self, rows: &Rows, targets: Vec<u32>, team: &Team) -> RowOrders {
-        let columns = match self {
-            Self::Dense(x) => {
-                let columns = presort(x, rows, &vec![(); x.n_rows()], team).features;
-                columns.into_iter().map(|column| column.rows).collect()
-            }
-            Self::Sparse(x) => {
-                let columns = x.presort(rows, team);
-                columns.into_iter().map(|column| column.into_iter().map(|entry| entry.row).collect()).collect()
-            }
-        };
-        RowOrders { rows: (0..rows.len()).map(|place| rows.id(place)).collect(), columns, targets }
-    }
-}
-
 fn fit_source<X: Cell>(
     go_on: &mut dyn FnMut(f64) -> bool,
     x: Source<'_, X>,
@@ -139,11 +123,23 @@ fn fit_source<X: Cell>(
     params: &Params,
 ) -> Result<Tree> {
     let valid = params.check(x.values(), target, weights, loss)?;
-    let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = &valid;
-    let team = Team::new(params.n_jobs, rows.len(), x.values().n_rows() * x.values().n_columns())?;
-    let task = FitTask { x, rows, rules, choices: choices.as_ref(), team: &team };
-    let tree = team.supervise(|| task.grow_objective(*objective, weights, params.median_method), go_on)?;
-    let tree = tree.with_outputs(objective.n_outputs())?;
+    let team = Team::new(params.n_jobs, valid.rows.len(), x.values().n_rows() * x.values().n_columns())?;
+    team.supervise(|| fit_valid(x, weights, &valid, params.median_method, None, &team), go_on)
+}
+
+/// Fits a tree to data that passed all checks, with the threads of this team. `order` has the order
+/// of the columns, if it is known.
+pub(crate) fn fit_valid<X: Cell>(
+    x: Source<'_, X>,
+    weights: Option<&[f64]>,
+    valid: &ValidFit<'_>,
+    method: MedianMethod,
+    order: Option<&TreeOrder<'_>>,
+    team: &Team,
+) -> Result<Tree> {
+    let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = valid;
+    let task = FitTask { x, rows, rules, choices: choices.as_ref(), order, team };
+    let tree = task.grow_objective(*objective, weights, method)?.with_outputs(objective.n_outputs())?;
     let tree = if *max_leaves < tree.n_leaves() { tree.with_best_leaves(*max_leaves)? } else { tree };
     if *ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(*ccp_alpha) }
 }
@@ -164,6 +160,8 @@ struct FitTask<'a, X> {
     rules: &'a Rules,
     /// `None`: every split is the best of all splits, and all features are numeric.
     choices: Option<&'a Choices>,
+    /// `None`: the columns are still to be sorted.
+    order: Option<&'a TreeOrder<'a>>,
     team: &'a Team,
 }
 
@@ -234,8 +232,12 @@ impl<X: Cell> FitTask<'_, X> {
     /// Sorts the targets. Returns them in ascending order, the global rank of each row, and the
     /// column of targets.
     fn rank<T: RankedSample>(&self, y: &[f64], targets: &[T]) -> Result<(Vec<T>, Vec<u32>, SortedColumn<u32>)> {
-        let column = Matrix::from_rows(y, y.len(), 1)?;
-        let SortedColumn { rows, items } = presort(&column, self.rows, targets, self.team).features.swap_remove(0);
+        let sorted = self.order.and_then(|order| order.targets(targets));
+        let sort = || -> Result<SortedColumn<T>> {
+            let column = Matrix::from_rows(y, y.len(), 1)?;
+            Ok(presort(&column, self.rows, targets, self.team).features.swap_remove(0))
+        };
+        let SortedColumn { rows, items } = sorted.map_or_else(sort, Ok)?;
         if self.team.cancelled() {
             // The column may be unsorted: its numbers are keys, not rows.
             return Err(Error::Interrupted);
@@ -329,7 +331,8 @@ impl<X: Cell> FitTask<'_, X> {
             }
             Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
                 self.check_memory::<C>(size_of::<C::Item>())?;
-                grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, order)
+                let columns = Columns { targets: order, ..self.columns(x, &items) };
+                grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, columns)
             }
             _ => self.grow_general(criterion, &items, order.rows, units, rules),
         }
@@ -345,10 +348,31 @@ impl<X: Cell> FitTask<'_, X> {
         units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { rows, team, choices, .. } = *self;
+        let Self { team, choices, .. } = *self;
         self.check_memory::<C>(0)?;
         let fit = Fit { x: self.x.values(), criterion, rules, choices, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
-        general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)
+        general::grow(&fit, choices.unwrap_or(&all), self.row_orders(order), items)
+    }
+
+    /// The sorted columns of dense X, with the targets of their rows.
+    fn columns<T: Copy + Default + Send + Sync>(&self, x: &Matrix<'_, X>, items: &[T]) -> Columns<T> {
+        let known = self.order.and_then(|order| order.columns(x, items, self.team));
+        known.unwrap_or_else(|| presort(x, self.rows, items, self.team))
+    }
+
+    /// The rows of the fit in every order that the general engine needs.
+    fn row_orders(&self, targets: Vec<u32>) -> RowOrders {
+        let columns = match self.x {
+            Source::Dense(x) => {
+                let columns = self.columns(x, &vec![(); x.n_rows()]).features;
+                columns.into_iter().map(|column| column.rows).collect()
+            }
+            Source::Sparse(x) => {
+                let columns = x.presort(self.rows, self.team);
+                columns.into_iter().map(|column| column.into_iter().map(|entry| entry.row).collect()).collect()
+            }
+        };
+        RowOrders { rows: (0..self.rows.len()).map(|place| self.rows.id(place)).collect(), columns, targets }
     }
 }

@@ -170,7 +170,7 @@ fn case_08_targets_that_were_not_sorted_are_not_used() {
     let valid = params.check(&x, Target::Values(&data.y), None, Loss::SquaredError).unwrap();
     let (rows, rules) = (&valid.rows, &valid.rules);
     let team = Team::new(None, N_ROWS, usize::MAX).unwrap();
-    let task = FitTask { x: Source::Dense(&x), rows, rules, choices: None, team: &team };
+    let task = FitTask { x: Source::Dense(&x), rows, rules, choices: None, order: None, team: &team };
     let wait = || {
         while !team.cancelled() {
             std::thread::yield_now();
@@ -300,7 +300,8 @@ proptest! {
         let valid = params.check(&x, Target::Values(&y), None, Loss::SquaredError).unwrap();
         let team = Team::new(Some(1), drawing.n_rows, usize::MAX).unwrap();
         let task = FitTask {
-            x: Source::Dense(&x), rows: &valid.rows, rules: &valid.rules, choices: valid.choices.as_ref(), team: &team,
+            x: Source::Dense(&x), rows: &valid.rows, rules: &valid.rules, choices: valid.choices.as_ref(),
+            order: None, team: &team,
         };
         let unranked = SortedColumn::with_len(0);
         check_engines(&task, &SquaredError::<f64>::new(SquaredReport::Mean), &y, &unranked)?;

@@ -14,7 +14,7 @@ pub(crate) mod general;
 mod inherited;
 mod monotonic;
 mod node_ranks;
-mod random;
+pub(crate) mod random;
 pub(crate) mod random_splits;
 mod sides;
 pub(crate) mod sparse;
@@ -26,12 +26,11 @@ mod tree_piece;
 
 use self::inherited::Inherited;
 use self::random::FeatureDrawer;
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::Columns;
 use crate::criterion::{Criterion, TargetRanking};
 use crate::data::{Cell, Matrix, Rows, Values};
 use crate::error::Result;
 use crate::params::{Choices, Rules};
-use crate::presort::presort;
 use crate::split::{Division, Split, missing_goes_left};
 use crate::threads::Team;
 use crate::tree::{Test, Tree};
@@ -57,15 +56,14 @@ pub(crate) struct Units {
 }
 
 /// Grows a tree. `items` has the target of each row of `x`, including rows that are not in `rows`;
-/// `targets` has the rows of the fit in ascending order of their targets, if the criterion ranks
-/// them.
+/// `columns` has the rows of the fit in the order of every feature and, if the criterion ranks
+/// them, of their targets.
 pub(crate) fn grow<X: Cell, C: Criterion>(
     fit: &Fit<'_, Matrix<'_, X>, C>,
     rows: &Rows,
     items: Vec<C::Item>,
-    targets: SortedColumn<C::Item>,
+    columns: Columns<C::Item>,
 ) -> Result<Tree> {
-    let columns = Columns { targets, ..presort(fit.x, rows, &items, fit.team) };
     let root = if C::Ranking::RANKED {
         drop(items);
         fit.criterion.describe(&columns.targets.items)

@@ -9,7 +9,7 @@ use crate::split::partition_point;
 
 /// The seed of a node, or of one feature at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seed(u64);
+pub(crate) struct Seed(u64);
 
 impl Seed {
     pub fn new(seed: u64) -> Self {
@@ -32,10 +32,10 @@ impl Seed {
 }
 
 /// A sequence of random numbers (`SplitMix64`).
-pub(super) struct RandomStream(u64);
+pub(crate) struct RandomStream(u64);
 
 impl RandomStream {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
@@ -45,10 +45,15 @@ impl RandomStream {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
+    /// A number from 0 to below 1.
+    pub fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
     /// A number in `least..greatest`, where `least < greatest`. Either may be infinite.
     pub fn between(&mut self, least: f64, greatest: f64) -> f64 {
         let (low, high) = (least.max(f64::MIN), greatest.min(f64::MAX));
-        let share = (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+        let share = self.share();
         let drawn = low * (1.0 - share) + high * share;
         if drawn < greatest { drawn.max(least) } else { least }
     }

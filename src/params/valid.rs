@@ -80,6 +80,11 @@ impl<'a> Objective<'a> {
         }
     }
 
+    /// Whether the order of the targets counts.
+    pub fn ranks_targets(&self) -> bool {
+        matches!(self, Self::Values { loss: ValueLoss::AbsoluteError | ValueLoss::Quantile(_), .. })
+    }
+
     /// The Poisson deviance needs targets that are not negative, in every output.
     fn check_counts(&self, weights: Option<&[f64]>) -> Result<()> {
         let &Self::Values { y, n_outputs, loss: ValueLoss::Poisson } = self else { return Ok(()) };
@@ -96,15 +101,13 @@ impl Choices {
     fn check_objective(&self, objective: &Objective<'_>) -> Result<()> {
         let many_classes = matches!(objective, Objective::Classes { n_classes, .. } if *n_classes > 2);
         let many_outputs = objective.n_outputs() > 1;
-        let is_quantile =
-            matches!(objective, Objective::Values { loss: ValueLoss::AbsoluteError | ValueLoss::Quantile(_), .. });
         if self.monotonic.is_some() && (many_classes || many_outputs) {
             let what = if many_classes { "multiclass classification" } else { "multiple output trees" };
             let problem = format!("Monotonicity constraints are not supported with {what}");
             return Err(Error::argument("monotonic_cst", problem));
         }
         let has_categories = self.categories.iter().flatten().any(|&count| count > 0);
-        if has_categories && (many_classes || many_outputs || is_quantile) {
+        if has_categories && (many_classes || many_outputs || objective.ranks_targets()) {
             let problem = "the best split of categories is known only for squared error, poisson and two classes, \
                 and for one output; encode the feature as numbers (for example by one-hot columns)";
             return Err(Error::argument("categorical_features", problem));
@@ -208,6 +211,21 @@ impl Params {
             choices.check_objective(&objective)?;
             choices.check_codes(x)?;
         }
+        Ok(ValidFit { rows, rules, choices, max_leaves, ccp_alpha: self.ccp_alpha, objective })
+    }
+
+    /// The fit of one tree of a forest, whose arguments passed [`Self::check`]. The tree sees some
+    /// of `n_rows` rows, with their targets, in a fit with these settings.
+    pub(crate) fn of_tree<'a>(
+        &self,
+        rows: Rows,
+        n_rows: usize,
+        n_features: usize,
+        objective: Objective<'a>,
+        is_weighted: bool,
+    ) -> Result<ValidFit<'a>> {
+        let rules = self.rules(n_rows, rows.total_weight, is_weighted)?;
+        let (choices, max_leaves) = (self.choices(n_features)?, self.max_leaves()?);
         Ok(ValidFit { rows, rules, choices, max_leaves, ccp_alpha: self.ccp_alpha, objective })
     }
 

@@ -23,7 +23,7 @@ use crate::tree::{ArenaNode, Test};
 pub(super) const ROOT: u32 = 1;
 
 /// A node of a layout, for cells of type `X`.
-pub(super) trait CompactNode<X: Cell>: Copy + Send + Sync {
+pub(crate) trait CompactNode<X: Cell>: Copy + Send + Sync {
     /// An inner node whose children are in the slots `next` and `next + 1`.
     fn inner(test: &Test, next: u32) -> Self;
     /// A leaf in this slot, with this id in the arena.
@@ -43,7 +43,7 @@ pub(super) trait CompactNode<X: Cell>: Copy + Send + Sync {
 /// exact one, so every `f32` cell goes to the same side as in the arena.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
-pub(super) struct Narrow {
+pub(crate) struct Narrow {
     threshold: f32,
     /// From the highest bit: the feature, a bit that is 1 if missing values go left, and `next`.
     packed: u32,
@@ -94,7 +94,7 @@ impl CompactNode<f32> for Narrow {
 /// A node of 16 bytes, for `f64` cells and for the largest trees.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-pub(super) struct Wide {
+pub(crate) struct Wide {
     threshold: f64,
     /// The feature, and a lowest bit that is 1 if missing values go left.
     feature: u32,
@@ -143,7 +143,7 @@ fn choose<X: Cell, const MISSING: bool>(next: u32, cell: X, threshold: X, missin
 
 /// A tree in compact nodes.
 #[derive(Debug)]
-pub(super) struct Layout<N> {
+pub(crate) struct Layout<N> {
     /// Invariant: every `next` is a slot of this vector, and so is `next + 1` of an inner node.
     pub nodes: Vec<N>,
     /// Steps from the root to the deepest leaf.

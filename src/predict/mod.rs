@@ -18,10 +18,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use self::layout::{Layout, Narrow, Wide};
-use self::walk::BLOCK;
-#[cfg(feature = "python")]
-use crate::data::Values;
-use crate::data::{AnySource, Cell, Matrix, Source};
+pub(crate) use self::walk::BLOCK;
+use crate::data::{AnySource, Cell, Matrix, Source, Values};
 use crate::error::{Error, Result};
 use crate::memory::check_room;
 use crate::threads::Team;
@@ -65,15 +63,18 @@ impl std::fmt::Debug for Layouts {
 }
 
 /// The nodes that the rows of one prediction walk down, and the rows.
-enum Walk<'a, X> {
+pub(crate) enum Walk<'a, X> {
     Narrow(&'a Layout<Narrow>, &'a Matrix<'a, f32>),
     Wide(&'a Layout<Wide>, &'a Matrix<'a, X>),
     Arena(&'a Tree, &'a Matrix<'a, X>),
 }
 
 impl<'a, X: Cell> Walk<'a, X> {
-    fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
-        let layouts = &tree.layouts;
+    pub fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
+        Self::with_layouts(tree, &tree.layouts, x)
+    }
+
+    fn with_layouts(tree: &'a Tree, layouts: &'a Layouts, x: &'a Matrix<'a, X>) -> Self {
         let (n_nodes, depth, n_features) = (tree.node_count(), tree.max_depth(), tree.n_features());
         let narrow = match X::any(Source::Dense(x)) {
             AnySource::Single(Source::Dense(x)) if Narrow::fits(n_features, n_nodes) => Some(x),
@@ -98,7 +99,7 @@ impl<'a, X: Cell> Walk<'a, X> {
     }
 
     /// Writes the leaves of rows `first`, `first + 1`, …
-    fn leaves(&self, first: usize, leaves: &mut [u32]) {
+    pub fn leaves(&self, first: usize, leaves: &mut [u32]) {
         match self {
             Self::Narrow(layout, x) => walk::walk(layout, x, first, leaves),
             Self::Wide(layout, x) => walk::walk(layout, x, first, leaves),
@@ -215,6 +216,25 @@ impl Tree {
         Ok((starts, nodes))
     }
 
+    /// The leaf of each row of X, found by the calling thread alone. Compact nodes are dropped
+    /// afterwards.
+    pub(crate) fn leaves<X: Cell>(&self, x: Source<'_, X>) -> Vec<u32> {
+        let x = match x {
+            Source::Dense(x) => x,
+            Source::Sparse(x) => {
+                let leaf = |row: usize| self.walk(|feature| x.value(row, feature), |_| ()) as u32;
+                return (0..x.n_rows()).map(leaf).collect();
+            }
+        };
+        let own = Layouts::default();
+        let walk = Walk::with_layouts(self, &own, x);
+        let mut leaves = vec![0; x.n_rows()];
+        for (block, leaves) in leaves.chunks_mut(BLOCK).enumerate() {
+            walk.leaves(block * BLOCK, leaves);
+        }
+        leaves
+    }
+
     /// Writes the entries of each row's leaf, row after row: every place of `out`, unless it fails.
     fn write_leaves<X: Cell, T: Copy + Send, E: AsRef<[T]>>(
         &self,
@@ -321,7 +341,7 @@ impl Tree {
         }
     }
 
-    fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
+    pub(crate) fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
         if x.n_columns() == self.n_features() {
             return Ok(());
         }
@@ -356,7 +376,7 @@ impl<F: FnMut() -> bool> InterruptCheck<F> {
 
 /// A vector that `write` fills. Its memory is not zeroed first: one thread would write what all
 /// threads are about to write.
-fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>) -> Result<Vec<T>> {
+pub(crate) fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>) -> Result<Vec<T>> {
     check_room(len.saturating_mul(size_of::<T>()))?;
     let mut out = Vec::with_capacity(len);
     write(&mut out.spare_capacity_mut()[..len])?;
@@ -365,7 +385,7 @@ fn filled<T>(len: usize, write: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<()>
     Ok(out)
 }
 
-fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
+pub(crate) fn write_all<T: Copy>(places: &mut [MaybeUninit<T>], entries: &[T]) {
     assert_eq!(places.len(), entries.len());
     for (place, &entry) in places.iter_mut().zip(entries) {
         place.write(entry);

@@ -24,7 +24,7 @@ use crate::data::{Cell, Matrix, Row};
 use crate::memory::prefetch;
 
 /// Rows of a block.
-pub(super) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 /// Rows that step together in registers.
 const GROUP: usize = 8;
 /// Steps between two tests of whether all rows of a group have arrived.

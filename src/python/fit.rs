@@ -1,5 +1,7 @@
 //! The functions that fit trees.
 
+use std::sync::Arc;
+
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -19,7 +21,7 @@ const REGRESSION: &[(&str, Loss)] = &[
     ("quantile", Loss::Quantile(0.5)),
     ("poisson", Loss::Poisson),
 ];
-const CLASSIFICATION: &[(&str, Loss)] =
+pub(super) const CLASSIFICATION: &[(&str, Loss)] =
     &[("gini", Loss::Gini), ("entropy", Loss::Entropy), ("log_loss", Loss::Entropy)];
 
 fn fit(
@@ -77,25 +79,12 @@ pub(super) fn fit_regressor(
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     settings: Settings<'_>,
 ) -> PyResult<PyTree> {
-    let level = settings.number("quantile")?;
-    let loss = match settings.loss(REGRESSION)? {
-        Loss::Quantile(_) => Loss::Quantile(level),
-        _ if level != 0.5 => {
-            let problem = format!("is the level of criterion=\"quantile\"; other criteria have none, got {level}");
-            return Err(Error::argument("quantile", problem).into());
-        }
-        loss => loss,
-    };
+    let loss = regression_loss(&settings)?;
     let leaf_value = settings.leaf_value()?;
     let params = settings.params()?;
-    let n_outputs = n_outputs(&y);
-    let y = entries(&y);
-    let target = match n_outputs {
-        None => Target::Values(&y),
-        Some(n_outputs) => Target::ManyValues { values: &y, n_outputs },
-    };
-    let tree = fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)?;
-    set_leaf_values(py, tree, &X, &y, sample_weight.as_ref(), params.n_jobs, &leaf_value)
+    let values = entries(&y);
+    let tree = fit(py, &X, value_target(&y, &values), sample_weight.as_ref(), loss, &params, settings.progress()?)?;
+    set_leaf_values(py, tree, &X, &values, sample_weight.as_ref(), params.n_jobs, &leaf_value)
 }
 
 /// Grow a classification tree from class codes ``0 .. n_classes - 1``.
@@ -112,15 +101,46 @@ pub(super) fn fit_classifier(
 ) -> PyResult<PyTree> {
     let loss = settings.loss(CLASSIFICATION)?;
     let params = settings.params()?;
+    let codes = class_codes(&y)?;
+    let target = class_target(&y, &codes, n_classes);
+    fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)
+}
+
+/// The loss of a regression. Only quantiles have a level.
+pub(super) fn regression_loss(settings: &Settings<'_>) -> PyResult<Loss> {
+    let level = settings.number("quantile")?;
+    match settings.loss(REGRESSION)? {
+        Loss::Quantile(_) => Ok(Loss::Quantile(level)),
+        _ if level != 0.5 => {
+            let problem = format!("is the level of criterion=\"quantile\"; other criteria have none, got {level}");
+            Err(Error::argument("quantile", problem).into())
+        }
+        loss => Ok(loss),
+    }
+}
+
+/// The target of a regression; `values` are the entries of `y`.
+pub(super) fn value_target<'a>(y: &PyReadonlyArrayDyn<'_, f64>, values: &'a [f64]) -> Target<'a> {
+    match n_outputs(y) {
+        None => Target::Values(values),
+        Some(n_outputs) => Target::ManyValues { values, n_outputs },
+    }
+}
+
+/// The entries of `y` as class codes.
+pub(super) fn class_codes(y: &PyReadonlyArrayDyn<'_, i64>) -> Result<Vec<u32>, Error> {
     let code = |&code: &i64| {
         u32::try_from(code).map_err(|_| Error::argument("y", format!("class code {code} is not below n_classes")))
     };
-    let codes: &[u32] = &entries(&y).iter().map(code).collect::<Result<Vec<_>, _>>()?;
-    let target = match n_outputs(&y) {
+    entries(y).iter().map(code).collect()
+}
+
+/// The target of a classification; `codes` are the entries of `y`.
+pub(super) fn class_target<'a>(y: &PyReadonlyArrayDyn<'_, i64>, codes: &'a [u32], n_classes: usize) -> Target<'a> {
+    match n_outputs(y) {
         None => Target::Classes { codes, n_classes },
         Some(n_outputs) => Target::ManyClasses { codes, n_outputs, n_classes },
-    };
-    fit(py, &X, target, sample_weight.as_ref(), loss, &params, settings.progress()?)
+    }
 }
 
 /// Number of outputs if the targets are a matrix; `None` for a vector.
@@ -138,7 +158,7 @@ fn set_leaf_values(
     n_jobs: Option<i64>,
     leaf_value: &LeafSetting<'_>,
 ) -> PyResult<PyTree> {
-    let tree = tree.tree;
+    let tree = Arc::unwrap_or_clone(tree.tree);
     let weights = weights.map(vector);
     let weights = weights.as_deref();
     let call = |callable: &Bound<'_, PyAny>, y: &[f64], weights: &[f64]| {

@@ -4,6 +4,7 @@
 mod arrays;
 mod error;
 mod fit;
+mod forest;
 mod median;
 mod model;
 mod settings;
@@ -17,6 +18,8 @@ mod _core {
     use super::error::_panic;
     #[pymodule_export]
     use super::fit::{available_threads, fit_classifier, fit_regressor};
+    #[pymodule_export]
+    use super::forest::{PyForest, bag_counts, fit_forest_classifier, fit_forest_regressor};
     #[pymodule_export]
     use super::median::{PyRunningMedian, grouped_quantiles, running_median};
     #[pymodule_export]

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use super::error::without_interpreter;
 use super::tree::PyTree;
 use crate::model::{Labels, Model};
+use crate::tree::Tree;
 
 /// A list of Python values, all of the type of the first.
 impl<'py> FromPyObject<'_, 'py> for Labels {
@@ -57,7 +58,7 @@ pub(super) fn write_model(
     parameters: String,
 ) -> PyResult<()> {
     without_interpreter(py, |_| {
-        let tree = tree.tree.clone();
+        let tree = Tree::clone(&tree.tree);
         let mut model = match classes {
             None => Model::regressor(tree),
             Some(classes) => Model::classifier(tree, classes),

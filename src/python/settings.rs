@@ -23,7 +23,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Settings<'py> {
 }
 
 impl<'py> Settings<'py> {
-    fn get(&self, name: &str) -> PyResult<Given<'py>> {
+    pub fn get(&self, name: &str) -> PyResult<Given<'py>> {
         self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 

@@ -7,6 +7,7 @@
 #![allow(clippy::doc_markdown, reason = "docstrings are numpydoc")]
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use numpy::ndarray::{Dimension, Ix1, Ix3};
 use numpy::{
@@ -78,7 +79,8 @@ const POINTS_PER_CHECK: usize = 16;
 /// array([2., 1., 4.])
 #[pyclass(name = "Tree", module = "splitwood._core", frozen)]
 pub(super) struct PyTree {
-    pub tree: Tree,
+    /// Shared with the forest that it belongs to.
+    pub tree: Arc<Tree>,
     arrays: NodeArrays,
 }
 
@@ -122,6 +124,12 @@ impl<T: Element, D: Dimension> Kept<T, D> {
 
 impl From<Tree> for PyTree {
     fn from(tree: Tree) -> Self {
+        Self::from(Arc::new(tree))
+    }
+}
+
+impl From<Arc<Tree>> for PyTree {
+    fn from(tree: Arc<Tree>) -> Self {
         Self { tree, arrays: NodeArrays::default() }
     }
 }
@@ -737,6 +745,6 @@ fn owned_array<'py, T: numpy::Element + Copy>(py: Python<'py>, entries: &[T]) ->
     PyArray1::from_slice(py, entries)
 }
 
-fn parse_n_jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
+pub(super) fn parse_n_jobs(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
     n_jobs.map_or(Ok(None), |given| settings::optional_integer("n_jobs", given))
 }

@@ -113,6 +113,23 @@ impl Tree {
         self
     }
 
+    /// This tree where feature `k` is called `features[k]`, each of which occurs once.
+    pub(crate) fn with_features(mut self, features: &[u32]) -> Self {
+        if features.is_sorted() {
+            return self;
+        }
+        for node in &mut self.nodes {
+            if let Some(test) = node.test() {
+                *node = ArenaNode::inner(Test { feature: features[test.feature as usize], ..test });
+            }
+        }
+        if let Some(categories) = &mut self.categories {
+            let counts = categories.counts.clone();
+            features.iter().zip(counts).for_each(|(&feature, count)| categories.counts[feature as usize] = count);
+        }
+        self
+    }
+
     /// Number of features that the tree was fitted on.
     #[must_use]
     pub fn n_features(&self) -> usize {

@@ -1,0 +1,343 @@
+//! Forests against a naive forest: each tree is fitted by the function for single trees, on all
+//! rows, with the counts of its bag as weights and a copy of X in its order of features.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::tree_data::shuffled_features;
+use super::*;
+use crate::data::{Matrix, SparseColumns, Target};
+use crate::fit::fit;
+use crate::params::{Loss, MaxFeatures, Params, Size, Splitter};
+use crate::threads::tests::CPUS;
+
+/// A table with ties, missing values, targets of every kind and weights.
+#[derive(Clone, Debug)]
+struct Table {
+    /// Row after row.
+    cells: Vec<f64>,
+    n_columns: usize,
+    y: Vec<f64>,
+    codes: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+const N_CLASSES: usize = 3;
+
+impl Table {
+    fn any(n_rows: std::ops::Range<usize>) -> impl Strategy<Value = Self> {
+        (n_rows, 1..5usize).prop_flat_map(|(n_rows, n_columns)| {
+            let cell = prop_oneof![
+                6 => (-3..4).prop_map(f64::from),
+                4 => (0..1000).prop_map(|k| f64::from(k) / 7.0),
+                1 => Just(f64::NAN),
+            ];
+            let y = prop_oneof![(0..4).prop_map(f64::from), (0..1000).prop_map(|k| f64::from(k) / 8.0)];
+            (
+                prop::collection::vec(cell, n_rows * n_columns),
+                prop::collection::vec(y, n_rows),
+                prop::collection::vec(0..N_CLASSES as u32, n_rows),
+                prop::collection::vec((0..4).prop_map(|k| f64::from(k) / 2.0), n_rows),
+            )
+                .prop_map(move |(cells, mut y, codes, mut weights)| {
+                    // Some row must have a weight and a target above 0.
+                    (y[0], weights[0]) = (1.0, 1.0);
+                    Self { cells, n_columns, y, codes, weights }
+                })
+        })
+    }
+
+    fn n_rows(&self) -> usize {
+        self.y.len()
+    }
+
+    fn matrix(&self) -> Matrix<'_, f64> {
+        Matrix::from_rows(&self.cells, self.n_rows(), self.n_columns).unwrap()
+    }
+
+    /// The cells with the columns in another order.
+    fn reordered(&self, features: &[u32]) -> Vec<f64> {
+        let row = |row: &[f64]| features.iter().map(|&feature| row[feature as usize]).collect::<Vec<_>>();
+        self.cells.chunks_exact(self.n_columns).flat_map(row).collect()
+    }
+
+    fn target(&self, loss: Loss) -> Target<'_> {
+        match loss {
+            Loss::Gini | Loss::Entropy => Target::Classes { codes: &self.codes, n_classes: N_CLASSES },
+            _ => Target::Values(&self.y),
+        }
+    }
+}
+
+/// All numbers of a tree to the last bit.
+fn bytes(tree: &Tree) -> String {
+    format!("{tree:?}")
+}
+
+/// The counts and the weights of a tree's rows, by definition.
+fn naive_bag(table: &Table, params: &ForestParams<'_>, weights: Option<&[f64]>, tree: usize) -> [Option<Vec<f64>>; 2] {
+    let n_rows = table.n_rows();
+    let numbers = |counts: &[u32]| counts.iter().map(|&count| f64::from(count)).collect::<Vec<_>>();
+    match params.bags {
+        Bags::Whole => [None, weights.map(<[f64]>::to_vec)],
+        Bags::Bootstrap(n_draws) => {
+            let counts = numbers(&draw_bag(params.seeds[tree], n_rows, n_draws, weights));
+            [Some(counts.clone()), Some(counts)]
+        }
+        Bags::Counts(counts) => {
+            let counts = numbers(&counts[tree * n_rows..][..n_rows]);
+            if counts.iter().all(|&count| count == 1.0) {
+                return [None, weights.map(<[f64]>::to_vec)];
+            }
+            let product = weights.map(|weights| weights.iter().zip(&counts).map(|(w, c)| w * c).collect());
+            [Some(counts.clone()), Some(product.unwrap_or(counts))]
+        }
+    }
+}
+
+/// A tree of the forest by definition.
+fn naive_tree(table: &Table, loss: Loss, params: &ForestParams<'_>, weights: Option<&[f64]>, tree: usize) -> Tree {
+    let [counts, weights] = naive_bag(table, params, weights, tree);
+    let draws = params.tree.max_features != MaxFeatures::All || params.tree.splitter == Splitter::Random;
+    let features = if counts.is_some() || draws {
+        shuffled_features(params.seeds[tree], table.n_columns)
+    } else {
+        (0..table.n_columns as u32).collect()
+    };
+    let cells = table.reordered(&features);
+    let x = Matrix::from_rows(&cells, table.n_rows(), table.n_columns).unwrap();
+    let own = Params { seed: params.seeds[tree], n_jobs: Some(1), ..params.tree.clone() };
+    fit(&x, table.target(loss), weights.as_deref(), loss, &own).unwrap().with_features(&features)
+}
+
+fn any_params() -> impl Strategy<Value = Params> {
+    let max_features =
+        prop_oneof![Just(MaxFeatures::All), Just(MaxFeatures::Count(1)), Just(MaxFeatures::Fraction(0.6))];
+    let splitter = prop_oneof![3 => Just(Splitter::Best), 1 => Just(Splitter::Random)];
+    let leaf = prop_oneof![3 => Just(Size::Rows(1)), 1 => Just(Size::Rows(3)), 1 => Just(Size::Fraction(0.1))];
+    let depth = prop_oneof![3 => Just(None), 1 => (1..4i64).prop_map(Some)];
+    let leaves = prop_oneof![4 => Just(None), 1 => (2..6i64).prop_map(Some)];
+    (max_features, splitter, leaf, depth, leaves).prop_map(|(max_features, splitter, leaf, max_depth, leaves)| Params {
+        max_features,
+        splitter,
+        min_samples_leaf: leaf,
+        max_depth,
+        max_leaf_nodes: leaves,
+        ..Params::default()
+    })
+}
+
+fn any_loss() -> impl Strategy<Value = Loss> {
+    prop::sample::select(vec![
+        Loss::SquaredError,
+        Loss::AbsoluteError,
+        Loss::Quantile(0.3),
+        Loss::Poisson,
+        Loss::Gini,
+        Loss::Entropy,
+    ])
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BagKind {
+    Whole,
+    Bootstrap(usize),
+    Counts,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_tree_is_the_single_tree_of_its_bag(
+        table in Table::any(1..60),
+        loss in any_loss(),
+        tree in any_params(),
+        kind in prop_oneof![Just(BagKind::Whole), (1..80usize).prop_map(BagKind::Bootstrap), Just(BagKind::Counts)],
+        is_weighted in any::<bool>(),
+        seed in any::<u64>(),
+        n_trees in 1..6usize,
+    ) {
+        CPUS.set(Some(5));
+        let n_rows = table.n_rows();
+        let mut counts: Vec<u32> = (0..n_trees as u64).flat_map(|k| draw_bag(seed ^ k, n_rows, n_rows, None)).collect();
+        // The first bag has every row once; row 0, which has a weight, is in all of them.
+        counts[..n_rows].fill(1);
+        counts.iter_mut().step_by(n_rows).for_each(|count| *count = (*count).max(1));
+        let bags = match kind {
+            BagKind::Whole => Bags::Whole,
+            BagKind::Bootstrap(n_draws) => Bags::Bootstrap(n_draws),
+            BagKind::Counts => Bags::Counts(&counts),
+        };
+        let weights = is_weighted.then_some(&table.weights[..]);
+        let mut params = ForestParams { tree, bags, out_of_bag: true, ..ForestParams::new(n_trees, seed) };
+        let fit_with = |params: &ForestParams<'_>| fit_forest(&table.matrix(), table.target(loss), weights, loss, params);
+        let fitted = fit_with(&params).unwrap();
+        for (number, tree) in fitted.forest.trees().iter().enumerate() {
+            prop_assert_eq!(bytes(tree), bytes(&naive_tree(&table, loss, &params, weights, number)));
+        }
+        for n_jobs in [1, 2, 5] {
+            params.tree.n_jobs = Some(n_jobs);
+            prop_assert_eq!(&fit_with(&params).unwrap(), &fitted);
+        }
+        check_out_of_bag(&table, &params, weights, &fitted)?;
+        check_predictions(&table, &fitted.forest)?;
+    }
+
+    #[test]
+    fn sparse_columns_give_the_same_forest(table in Table::any(2..40), seed in any::<u64>(), loss in any_loss()) {
+        let (mut starts, mut rows, mut cells) = (vec![0], Vec::new(), Vec::new());
+        for column in 0..table.n_columns {
+            for row in 0..table.n_rows() {
+                let cell = table.matrix().get(row, column);
+                if cell != 0.0 {
+                    rows.push(row as i32);
+                    cells.push(cell);
+                }
+            }
+            starts.push(cells.len() as i64);
+        }
+        let x = SparseColumns::new(table.n_rows(), &starts, &rows, &cells).unwrap();
+        let tree = Params { max_features: MaxFeatures::Count(2), ..Params::default() };
+        let bags = Bags::Bootstrap(table.n_rows());
+        let params = ForestParams { tree, bags, out_of_bag: true, ..ForestParams::new(3, seed) };
+        let sparse = fit_sparse_forest(&x, table.target(loss), None, loss, &params).unwrap();
+        let dense = fit_forest(&table.matrix(), table.target(loss), None, loss, &params).unwrap();
+        let structure = |forest: &Forest| {
+            let trees = forest.trees().iter();
+            trees.map(|tree| tree.nodes.clone()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(structure(&sparse.forest), structure(&dense.forest));
+        prop_assert_eq!(sparse.out_of_bag.unwrap().n_trees, dense.out_of_bag.unwrap().n_trees);
+    }
+}
+
+fn check_out_of_bag(
+    table: &Table,
+    params: &ForestParams<'_>,
+    weights: Option<&[f64]>,
+    fitted: &FittedForest,
+) -> TestCaseResult {
+    let n_values = fitted.forest.n_values();
+    let mut expected = OutOfBag { sums: vec![0.0; table.n_rows() * n_values], n_trees: vec![0; table.n_rows()] };
+    for (number, tree) in fitted.forest.trees().iter().enumerate() {
+        let Some(counts) = &naive_bag(table, params, weights, number)[0] else { continue };
+        let predicted = tree.predict(&table.matrix(), None).unwrap();
+        for row in (0..table.n_rows()).filter(|&row| counts[row] == 0.0) {
+            expected.n_trees[row] += 1;
+            for k in row * n_values..(row + 1) * n_values {
+                expected.sums[k] += predicted[k];
+            }
+        }
+    }
+    prop_assert_eq!(fitted.out_of_bag.as_ref(), Some(&expected));
+    Ok(())
+}
+
+fn check_predictions(table: &Table, forest: &Forest) -> TestCaseResult {
+    let x = table.matrix();
+    let mut sums = vec![0.0; table.n_rows() * forest.n_values()];
+    for tree in forest.trees() {
+        sums.iter_mut().zip(tree.predict(&x, None).unwrap()).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter_mut().for_each(|sum| *sum /= forest.n_trees() as f64);
+    let leaves: Vec<Vec<i64>> = forest.trees().iter().map(|tree| tree.apply(&x, None).unwrap()).collect();
+    let leaves: Vec<i64> = (0..table.n_rows()).flat_map(|row| leaves.iter().map(move |of_tree| of_tree[row])).collect();
+    for n_jobs in [1, 3] {
+        prop_assert_eq!(&forest.predict(&x, Some(n_jobs)).unwrap(), &sums);
+        prop_assert_eq!(&forest.apply(&x, Some(n_jobs)).unwrap(), &leaves);
+    }
+    Ok(())
+}
+
+/// A table of independent uniform features, the same target for all of them.
+fn symmetric(n_rows: usize, n_columns: usize) -> Table {
+    let mut stream = crate::grow::random::Seed::new(3).stream();
+    let cells: Vec<f64> = (0..n_rows * n_columns).map(|_| stream.share()).collect();
+    let y = cells.chunks_exact(n_columns).map(|row| row.iter().sum()).collect();
+    Table { cells, n_columns, y, codes: vec![0; n_rows], weights: vec![1.0; n_rows] }
+}
+
+#[test]
+fn large_forests_are_the_same_for_every_number_of_threads() {
+    CPUS.set(Some(5));
+    let table = symmetric(30_000, 3);
+    let x = table.matrix();
+    let mut params = ForestParams { bags: Bags::Bootstrap(30_000), out_of_bag: true, ..ForestParams::new(7, 1) };
+    for (loss, splitter) in [
+        (Loss::SquaredError, Splitter::Best),
+        (Loss::AbsoluteError, Splitter::Best),
+        (Loss::SquaredError, Splitter::Random),
+    ] {
+        params.tree.splitter = splitter;
+        let fit_with = |n_jobs: i64| {
+            let tree = Params { n_jobs: Some(n_jobs), ..params.tree.clone() };
+            fit_forest(&x, table.target(loss), None, loss, &ForestParams { tree, ..params.clone() }).unwrap()
+        };
+        let one = fit_with(1);
+        let naive = naive_tree(&table, loss, &params, None, 2);
+        assert_eq!(bytes(&one.forest.trees()[2]), bytes(&naive));
+        for n_jobs in [2, 5] {
+            assert!(fit_with(n_jobs) == one, "{loss:?}, {n_jobs} threads");
+        }
+        let predicted = one.forest.predict(&x, Some(1)).unwrap();
+        assert_eq!(one.forest.predict(&x, Some(5)).unwrap(), predicted);
+    }
+}
+
+#[test]
+fn ties_favour_no_feature() {
+    // Every column is the same: only ties decide which one is used.
+    let mut table = symmetric(200, 1);
+    table.cells = table.cells.iter().flat_map(|&cell| [cell; 4]).collect();
+    table.n_columns = 4;
+    let params = ForestParams { bags: Bags::Bootstrap(200), ..ForestParams::new(400, 0) };
+    let fitted = fit_forest(&table.matrix(), table.target(Loss::SquaredError), None, Loss::SquaredError, &params);
+    let importances = fitted.unwrap().forest.feature_importances(None).unwrap();
+    assert!(importances.iter().all(|importance| (0.18..0.32).contains(importance)), "{importances:?}");
+}
+
+#[test]
+fn balanced_subsamples_give_classes_the_same_weight() {
+    let table = Table { codes: [vec![0; 90], vec![1; 10]].concat(), ..symmetric(100, 2) };
+    let target = Target::Classes { codes: &table.codes, n_classes: 2 };
+    let params = ForestParams { bags: Bags::Bootstrap(100), balanced_subsample: true, ..ForestParams::new(5, 0) };
+    let fitted = fit_forest(&table.matrix(), target, None, Loss::Gini, &params).unwrap();
+    for tree in fitted.forest.trees() {
+        assert!(tree.value(0).iter().all(|share| (share - 0.5).abs() < 1e-12), "{:?}", tree.value(0));
+    }
+    let values = fit_forest(&table.matrix(), Target::Values(&table.y), None, Loss::SquaredError, &params);
+    assert!(matches!(values, Err(Error::Argument { name: "class_weight", .. })));
+}
+
+#[test]
+fn trees_can_be_added_merged_and_taken_apart() {
+    let table = symmetric(50, 2);
+    let (target, loss) = (Target::Values(&table.y), Loss::SquaredError);
+    let all = ForestParams { bags: Bags::Bootstrap(50), ..ForestParams::new(6, 9) };
+    let part = |range: Range<usize>| ForestParams { seeds: all.seeds[range].to_vec(), ..all.clone() };
+    let fit_with = |params: &ForestParams<'_>| fit_forest(&table.matrix(), target, None, loss, params).unwrap().forest;
+    let whole = fit_with(&all);
+    let merged = Forest::merged([&fit_with(&part(0..2)), &fit_with(&part(2..6))]).unwrap();
+    assert_eq!(merged, whole);
+    assert_eq!(whole.part(2..6).unwrap(), fit_with(&part(2..6)));
+    assert!(Arc::ptr_eq(&whole.trees()[1], &whole.part(1..2).unwrap().trees()[0]));
+    assert!(whole.part(1..1).is_err());
+    let other = symmetric(50, 3);
+    let other = fit_forest(&other.matrix(), target, None, loss, &all).unwrap().forest;
+    assert!(Forest::merged([&whole, &other]).is_err());
+}
+
+#[test]
+fn a_fit_that_is_stopped_says_so() {
+    CPUS.set(Some(2));
+    let table = symmetric(20_000, 3);
+    let params = ForestParams { bags: Bags::Bootstrap(20_000), ..ForestParams::new(1_000, 9) };
+    let start = std::time::Instant::now();
+    let stopped =
+        fit_forest_while(|_| false, &table.matrix(), Target::Values(&table.y), None, Loss::SquaredError, &params);
+    assert_eq!(stopped.err(), Some(Error::Interrupted));
+    assert!(start.elapsed().as_secs() < 20);
+}
