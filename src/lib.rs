@@ -64,7 +64,7 @@ pub use forest::{
 };
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
-pub use model::{Label, Labels, Model, Task};
+pub use model::{ForestModel, Label, Labels, Model, ModelOf, Predictor, Task};
 pub use params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 pub use prune::PruningPath;
 pub use threads::available_threads;

@@ -99,7 +99,7 @@ def grouped_quantiles(
 
 def write_model(
     path: str | os.PathLike[str],
-    tree: Tree,
+    tree: Tree | Forest,
     classes: list[list[Any]] | None,
     feature_names: list[str] | None,
     parameters: str,
@@ -108,8 +108,8 @@ def write_model(
 
 def read_model(
     path: str | os.PathLike[str],
-) -> tuple[Tree, list[list[Any]] | None, list[str] | None, str | None]:
-    """Get the tree, classes, feature names and parameters of a model file, after checking it."""
+) -> tuple[Tree | Forest, list[list[Any]] | None, list[str] | None, str | None]:
+    """Get the tree or forest, classes, names and parameters of a model file, after checking it."""
 
 @final
 class RunningMedian:
@@ -139,6 +139,7 @@ class RunningMedian:
 class Forest:
     """A forest of trees, which it shares with others that were made of the same trees."""
 
+    def __new__(cls, bytes: bytes) -> Forest: ...
     @staticmethod
     def of_trees(trees: list[Tree]) -> Forest:
         """Join trees that agree in their numbers of features, outputs and values."""

@@ -36,8 +36,8 @@ use crate::tree::Tree;
 /// Trees are shared, not copied: forests with the same trees need little more memory than one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
-    /// Invariant: at least one tree, and all agree in their numbers of features, outputs and
-    /// values.
+    /// Invariant: at least one tree, and all agree in their numbers of features, outputs, values and
+    /// categories.
     trees: Vec<Arc<Tree>>,
 }
 
@@ -45,15 +45,20 @@ impl Forest {
     /// A forest of these trees.
     ///
     /// # Errors
-    /// If there are no trees, or two of them differ in the number of features, outputs or values.
+    /// If there are no trees, or two of them differ in the number of features, outputs, values or
+    /// categories.
     pub fn new(trees: Vec<Arc<Tree>>) -> Result<Self> {
-        let shape = |tree: &Tree| (tree.n_features(), tree.n_outputs(), tree.n_values());
+        fn shape(tree: &Tree) -> ([usize; 3], Option<&[u32]>) {
+            let counts = tree.categories.as_deref().map(|categories| &categories.counts[..]);
+            ([tree.n_features(), tree.n_outputs(), tree.n_values()], counts)
+        }
         let Some(first) = trees.first() else {
             return Err(Error::argument("trees", "a forest needs at least one tree"));
         };
         match trees.iter().position(|tree| shape(tree) != shape(first)) {
             Some(i) => {
-                let problem = format!("tree {i} differs from tree 0 in its number of features, outputs or values");
+                let problem =
+                    format!("tree {i} differs from tree 0 in its number of features, outputs, values or categories");
                 Err(Error::argument("trees", problem))
             }
             None => Ok(Self { trees }),

@@ -12,7 +12,9 @@ use crate::error::{Error, Result};
 /// transfer as text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89SPW\r\n\x1a\n";
 pub(super) const MAJOR: u16 = 1;
-pub(super) const MINOR: u16 = 0;
+/// The latest minor version, which forests need. Trees are written as version 0, which every reader
+/// knows.
+pub(super) const MINOR: u16 = 1;
 
 pub(super) const HEADER_LENGTH: u64 = 64;
 const ENTRY_LENGTH: u64 = 32;
@@ -31,6 +33,7 @@ pub(super) struct Name(pub [u8; 8]);
 
 impl Name {
     pub const SHAPE: Self = Self(*b"shape\0\0\0");
+    pub const TREES: Self = Self(*b"trees\0\0\0");
     pub const NODES: Self = Self(*b"nodes\0\0\0");
     pub const VALUES: Self = Self(*b"values\0\0");
     pub const IMPURITY: Self = Self(*b"impurity");
@@ -84,7 +87,8 @@ pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
     }
     let mut bytes = MAGIC.to_vec();
     bytes.extend(MAJOR.to_le_bytes());
-    bytes.extend(MINOR.to_le_bytes());
+    let is_forest = entries.iter().any(|entry| entry.name == Name::TREES);
+    bytes.extend((if is_forest { MINOR } else { 0 }).to_le_bytes());
     bytes.extend((entries.len() as u32).to_le_bytes());
     bytes.extend(end.to_le_bytes());
     bytes.resize(CHECKSUM_AT, 0);

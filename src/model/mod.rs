@@ -1,4 +1,4 @@
-//! The model file: a tree and the meaning of its values, with checksums.
+//! The model file: a tree or a forest and the meaning of its values, with checksums.
 //!
 //! ```text
 //!  Model ──► write ──► layout      sections, then header and table
@@ -22,11 +22,60 @@ mod tests;
 mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use self::labels::{Label, Labels};
 use self::read::Stored;
 use crate::error::{Error, Result};
+use crate::forest::Forest;
 use crate::tree::Tree;
+
+/// What a model predicts with: a [`Tree`] or a [`Forest`].
+pub trait Predictor: Sized {
+    #[doc(hidden)]
+    fn trees(&self) -> Vec<&Tree>;
+
+    #[doc(hidden)]
+    fn is_forest(&self) -> bool;
+
+    /// The predictor of a file, whose trees are valid.
+    #[doc(hidden)]
+    fn from_trees(trees: Vec<Tree>, is_forest: bool) -> Result<Self>;
+}
+
+impl Predictor for Tree {
+    fn is_forest(&self) -> bool {
+        false
+    }
+
+    fn trees(&self) -> Vec<&Tree> {
+        vec![self]
+    }
+
+    fn from_trees(mut trees: Vec<Tree>, is_forest: bool) -> Result<Self> {
+        match trees.pop() {
+            Some(tree) if !is_forest => Ok(tree),
+            _ => Err(Error::model("it holds a forest, which `ForestModel::load` reads in Rust")),
+        }
+    }
+}
+
+impl Predictor for Forest {
+    fn is_forest(&self) -> bool {
+        true
+    }
+
+    fn trees(&self) -> Vec<&Tree> {
+        self.trees().iter().map(|tree| &**tree).collect()
+    }
+
+    fn from_trees(trees: Vec<Tree>, is_forest: bool) -> Result<Self> {
+        if !is_forest {
+            return Err(Error::model("it holds a tree, which `Model::load` reads in Rust"));
+        }
+        Self::new(trees.into_iter().map(Arc::new).collect()).map_err(|error| Error::model(error.to_string()))
+    }
+}
 
 /// The meaning of the numbers in a tree's leaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,25 +107,49 @@ pub enum Task {
 /// assert_eq!(loaded.classes()[0].get(code as usize).unwrap().to_string(), "yes");
 /// # Ok::<(), splitwood::Error>(())
 /// ```
+pub type Model = ModelOf<Tree>;
+
+/// A forest and everything that is needed to serve it.
+///
+/// ```
+/// use splitwood::{Bags, ForestModel, ForestParams, Loss, Matrix, Target, fit_forest};
+///
+/// let x = Matrix::from_rows(&[0.0, 1.0, 2.0, 3.0], 4, 1)?;
+/// let params = ForestParams { bags: Bags::Bootstrap(4), ..ForestParams::new(10, 0) };
+/// let y = Target::Values(&[1.0, 1.0, 5.0, 7.0]);
+/// let model = ForestModel::regressor(fit_forest(&x, y, None, Loss::SquaredError, &params)?.forest)?;
+/// assert_eq!(ForestModel::from_bytes(&model.to_bytes())?, model);
+/// # Ok::<(), splitwood::Error>(())
+/// ```
+pub type ForestModel = ModelOf<Forest>;
+
+/// A [`Model`] or a [`ForestModel`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    tree: Tree,
+pub struct ModelOf<P> {
+    predictor: P,
     task: Task,
     feature_names: Option<Vec<String>>,
     parameters: Option<String>,
 }
 
 /// The parts of a model that is to be written.
-#[derive(Clone, Copy)]
 struct Contents<'a> {
-    tree: &'a Tree,
-    /// `None`: a tree alone.
+    /// At least one.
+    trees: Vec<&'a Tree>,
+    is_forest: bool,
+    /// `None`: trees alone.
     task: Option<&'a Task>,
     feature_names: Option<&'a [String]>,
     parameters: Option<&'a str>,
 }
 
-impl Contents<'_> {
+impl<'a> Contents<'a> {
+    /// A predictor alone.
+    fn of_trees<P: Predictor>(predictor: &'a P) -> Self {
+        let (trees, is_forest) = (predictor.trees(), predictor.is_forest());
+        Self { trees, is_forest, task: None, feature_names: None, parameters: None }
+    }
+
     fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         write::write(&mut bytes, &self).expect("writing to memory can't fail");
@@ -86,7 +159,7 @@ impl Contents<'_> {
     fn save(self, path: &Path) -> Result<()> {
         // Finds invalid trees before they are written: a file that can't be read would be noticed
         // too late.
-        self.tree.check_all()?;
+        self.trees.iter().try_for_each(|tree| tree.check_all().map(|_| ()))?;
         file::replace(path, |out| write::write(out, &self))
     }
 }
@@ -102,25 +175,27 @@ impl Stored {
     }
 }
 
-impl Model {
+impl<P: Predictor> ModelOf<P> {
     /// A model that predicts the numbers in the leaves.
     ///
     /// # Errors
     /// If the leaves have more than one number per output.
-    pub fn regressor(tree: Tree) -> Result<Self> {
-        Self::new(tree, Task::Regression)
+    pub fn regressor(predictor: P) -> Result<Self> {
+        Self::new(predictor, Task::Regression)
     }
 
     /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
     /// If the leaves don't have one number per label, or a label is not finite.
-    pub fn classifier(tree: Tree, classes: Vec<Labels>) -> Result<Self> {
-        Self::new(tree, Task::Classification(classes))
+    pub fn classifier(predictor: P, classes: Vec<Labels>) -> Result<Self> {
+        Self::new(predictor, Task::Classification(classes))
     }
 
-    fn new(tree: Tree, task: Task) -> Result<Self> {
-        let n_outputs = tree.n_outputs();
+    fn new(predictor: P, task: Task) -> Result<Self> {
+        // The trees of a forest agree in their outputs and values.
+        let tree = predictor.trees()[0];
+        let (n_outputs, n_values) = (tree.n_outputs(), tree.n_values());
         let needed = match &task {
             Task::Regression => n_outputs,
             Task::Classification(classes) => {
@@ -134,11 +209,11 @@ impl Model {
                 n_outputs * classes.iter().map(Labels::len).max().unwrap_or(0)
             }
         };
-        if tree.n_values() != needed {
-            let problem = format!("needs {needed} values per leaf, got {}", tree.n_values());
+        if n_values != needed {
+            let problem = format!("needs {needed} values per leaf, got {n_values}");
             return Err(Error::argument("tree", problem));
         }
-        Ok(Self { tree, task, feature_names: None, parameters: None })
+        Ok(Self { predictor, task, feature_names: None, parameters: None })
     }
 
     /// This model with one name per feature.
@@ -146,8 +221,9 @@ impl Model {
     /// # Errors
     /// If the number of names is not the number of features.
     pub fn with_feature_names(self, names: Vec<String>) -> Result<Self> {
-        if names.len() != self.tree.n_features() {
-            let problem = format!("must have {} names, one per feature, got {}", self.tree.n_features(), names.len());
+        let n_features = self.predictor.trees()[0].n_features();
+        if names.len() != n_features {
+            let problem = format!("must have {n_features} names, one per feature, got {}", names.len());
             return Err(Error::argument("feature_names", problem));
         }
         Ok(Self { feature_names: Some(names), ..self })
@@ -160,16 +236,10 @@ impl Model {
         Self { parameters: Some(json), ..self }
     }
 
-    /// The tree.
+    /// The tree or forest, without the rest of the model.
     #[must_use]
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// The tree, without the rest of the model.
-    #[must_use]
-    pub fn into_tree(self) -> Tree {
-        self.tree
+    pub fn into_predictor(self) -> P {
+        self.predictor
     }
 
     /// The meaning of the numbers in the leaves.
@@ -233,7 +303,8 @@ impl Model {
 
     fn contents(&self) -> Contents<'_> {
         Contents {
-            tree: &self.tree,
+            trees: self.predictor.trees(),
+            is_forest: self.predictor.is_forest(),
             task: Some(&self.task),
             feature_names: self.feature_names.as_deref(),
             parameters: self.parameters.as_deref(),
@@ -241,14 +312,37 @@ impl Model {
     }
 
     fn from_stored(stored: Stored) -> Result<Self> {
-        let Stored { tree, task, feature_names, parameters } = stored;
+        let Stored { trees, is_forest, task, feature_names, parameters } = stored;
+        let predictor = P::from_trees(trees, is_forest)?;
         let task = task.ok_or_else(|| Error::model("it holds a tree alone, which `Tree::load` reads in Rust"))?;
         let refused = |error: Error| Error::model(error.to_string());
-        let mut model = Self::new(tree, task).map_err(refused)?;
+        let mut model = Self::new(predictor, task).map_err(refused)?;
         if let Some(names) = feature_names {
             model = model.with_feature_names(names).map_err(refused)?;
         }
         Ok(Self { parameters, ..model })
+    }
+}
+
+impl Model {
+    /// The tree.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.predictor
+    }
+
+    /// The tree, without the rest of the model.
+    #[must_use]
+    pub fn into_tree(self) -> Tree {
+        self.predictor
+    }
+}
+
+impl ForestModel {
+    /// The forest.
+    #[must_use]
+    pub fn forest(&self) -> &Forest {
+        &self.predictor
     }
 }
 
@@ -267,7 +361,9 @@ impl Tree {
     /// # Errors
     /// As [`Model::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Stored::load(path.as_ref())?.tree)
+        let path = path.as_ref();
+        let stored = Stored::load(path)?;
+        Self::from_trees(stored.trees, stored.is_forest).map_err(|error| error.in_file(path))
     }
 
     /// The bytes of the file that [`Tree::save`] writes.
@@ -281,10 +377,29 @@ impl Tree {
     /// # Errors
     /// As [`Model::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(Stored::from_bytes(bytes)?.tree)
+        let stored = Stored::from_bytes(bytes)?;
+        Self::from_trees(stored.trees, stored.is_forest)
     }
 
     fn contents(&self) -> Contents<'_> {
-        Contents { tree: self, task: None, feature_names: None, parameters: None }
+        Contents::of_trees(self)
+    }
+}
+
+impl Forest {
+    /// The bytes of a file with the forest alone, as [`Tree::to_bytes`].
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Contents::of_trees(self).to_bytes()
+    }
+
+    /// The forest from the bytes of a file that [`Forest::to_bytes`], [`ForestModel::save`] or
+    /// Python has written.
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let stored = Stored::from_bytes(bytes)?;
+        Self::from_trees(stored.trees, stored.is_forest)
     }
 }

@@ -11,14 +11,17 @@ use super::Task;
 use super::codec::{Bounded, read_error};
 use super::labels::Labels;
 use super::layout::{self, Entry, HEADER_LENGTH, Header, Name};
-use super::shape::Shape;
+use super::shape::{Shape, TreeShape};
 use crate::error::{Error, Result};
-use crate::tree::{Categories, CategorySets, Statistics, Tree};
+use crate::tree::{ArenaNode, Categories, CategorySets, Statistics, Tree};
 
-/// The parts of a file. The tree is valid; whether the other parts match it is checked by `Model`.
+/// The parts of a file. The trees are valid; whether the other parts match them is checked by
+/// `ModelOf`.
 pub(super) struct Stored {
-    pub tree: Tree,
-    /// `None`: a tree alone.
+    /// At least one.
+    pub trees: Vec<Tree>,
+    pub is_forest: bool,
+    /// `None`: trees alone.
     pub task: Option<Task>,
     pub feature_names: Option<Vec<String>>,
     pub parameters: Option<String>,
@@ -49,51 +52,102 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
     }
     let mut end = HEADER_LENGTH + table.len() as u64;
     let shape = Section::read(&mut source, first, &mut end, Shape::read)?;
-    shape.check(others)?;
-    read_sections(&mut source, shape, others, end)
+    let Some((forest, arrays)) = others.split_first().filter(|(second, _)| second.name == Name::TREES) else {
+        let tree = TreeShape::of_single(&shape, others);
+        shape.check(others, &[tree])?;
+        return read_sections(&mut source, shape, &[tree], others, end)
+            .map(|stored| Stored { is_forest: false, ..stored });
+    };
+    let trees = Section::read(&mut source, forest, &mut end, |section| {
+        (0..forest.length / TreeShape::LENGTH).map(|_| TreeShape::read(section)).collect::<Result<Vec<_>>>()
+    })?;
+    if trees.is_empty() {
+        return Err(Error::model("a forest needs at least one tree"));
+    }
+    shape.check(arrays, &trees)?;
+    read_sections(&mut source, shape, &trees, arrays, end)
 }
 
 fn is_known(name: Name) -> bool {
-    use Name as N;
-    let tree = [N::NODES, N::VALUES, N::IMPURITY, N::ROWS, N::WEIGHT, N::CATEGORY_COUNTS, N::CATEGORY_SETS];
-    tree.contains(&name) || [N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
+    is_of_trees(name)
+        || [Name::TREES, Name::CATEGORY_COUNTS, Name::CLASSES, Name::FEATURES, Name::PARAMS].contains(&name)
+}
+
+/// Whether the section has a part for each tree.
+fn is_of_trees(name: Name) -> bool {
+    [Name::NODES, Name::VALUES, Name::IMPURITY, Name::ROWS, Name::WEIGHT, Name::CATEGORY_SETS].contains(&name)
 }
 
 /// Reads the sections after the shape; their lengths are known to fit. `end` is the offset at which
 /// the shape ended.
-fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut end: u64) -> Result<Stored> {
-    let n = shape.n_nodes;
-    let (mut nodes, mut statistics) = (Vec::new(), Statistics::default());
-    let (mut counts, mut words) = (None, None);
+fn read_sections(
+    source: &mut impl Read,
+    shape: Shape,
+    trees: &[TreeShape],
+    entries: &[Entry],
+    mut end: u64,
+) -> Result<Stored> {
+    let mut parts: Vec<(TreeShape, TreeParts)> = trees.iter().map(|&tree| (tree, TreeParts::default())).collect();
+    let mut counts = None;
     let (mut classes, mut feature_names, mut parameters) = (None, None, None);
     for entry in entries {
         Section::read(source, entry, &mut end, |section| {
             match entry.name {
-                Name::NODES => nodes = section.numbers(n)?,
-                Name::VALUES => statistics.values = section.numbers(n * shape.n_values)?,
-                Name::IMPURITY => statistics.impurity = section.numbers(n)?,
-                Name::ROWS => statistics.rows = section.numbers(n)?,
-                Name::WEIGHT => statistics.weight = Some(section.numbers(n)?),
                 Name::CATEGORY_COUNTS => counts = Some(section.numbers(shape.n_features)?),
-                Name::CATEGORY_SETS => words = Some(section.numbers(entry.length / 8)?),
                 Name::CLASSES => {
                     let labels = (0..shape.n_outputs).map(|_| Labels::read(section)).collect::<Result<_>>()?;
                     classes = Some(Task::Classification(labels));
                 }
                 Name::FEATURES => feature_names = Some(section.strings(shape.n_features)?),
                 Name::PARAMS => parameters = Some(section.text(entry.length)?),
+                name if is_of_trees(name) => {
+                    for (tree, parts) in &mut parts {
+                        parts.read(name, section, *tree, shape.n_values)?;
+                    }
+                }
                 // Not required, which `read` has checked.
                 _ => section.skip()?,
             }
             Ok(())
         })?;
     }
-    let categories = counts.zip(words).map(|(counts, words)| Categories { counts, sets: CategorySets { words } });
-    let tree = Tree::new(nodes, statistics, shape.n_features as usize, shape.n_values as usize, categories)
-        .and_then(|tree| tree.with_outputs(shape.n_outputs as usize))
-        .map_err(|error| Error::model(error.to_string()))?;
+    let trees = parts.into_iter().map(|(_, parts)| parts.into_tree(shape, counts.as_ref())).collect::<Result<_>>()?;
     let task = if shape.task == Shape::REGRESSION { Some(Task::Regression) } else { classes };
-    Ok(Stored { tree, task, feature_names, parameters })
+    Ok(Stored { trees, is_forest: true, task, feature_names, parameters })
+}
+
+/// The arrays of one tree while they are read.
+#[derive(Default)]
+struct TreeParts {
+    nodes: Vec<ArenaNode>,
+    statistics: Statistics,
+    sets: CategorySets,
+}
+
+impl TreeParts {
+    /// Reads the tree's part of a section.
+    fn read(&mut self, name: Name, section: &mut impl Bounded, tree: TreeShape, n_values: u64) -> Result<()> {
+        let (n, statistics) = (tree.n_nodes, &mut self.statistics);
+        match name {
+            Name::NODES => self.nodes = section.numbers(n)?,
+            // The product fits: `Shape::check` has multiplied a larger number.
+            Name::VALUES => statistics.values = section.numbers(n * n_values)?,
+            Name::IMPURITY => statistics.impurity = section.numbers(n)?,
+            Name::ROWS => statistics.rows = section.numbers(n)?,
+            Name::WEIGHT if tree.is_weighted => statistics.weight = Some(section.numbers(n)?),
+            Name::CATEGORY_SETS => self.sets.words = section.numbers(tree.n_set_words)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn into_tree(self, shape: Shape, counts: Option<&Vec<u32>>) -> Result<Tree> {
+        let Self { nodes, statistics, sets } = self;
+        let categories = counts.map(|counts| Categories { counts: counts.clone(), sets });
+        Tree::new(nodes, statistics, shape.n_features as usize, shape.n_values as usize, categories)
+            .and_then(|tree| tree.with_outputs(shape.n_outputs as usize))
+            .map_err(|error| Error::model(error.to_string()))
+    }
 }
 
 /// A section while it is read: at most its length, with a running checksum.

@@ -3,9 +3,9 @@
 
 use std::io::Write;
 
-use super::Task;
 use super::codec::{Bounded, write_all};
 use super::layout::{Entry, Name};
+use super::{Contents, Task};
 use crate::data::MAX_ROWS;
 use crate::error::{Error, Result};
 use crate::tree::Tree;
@@ -27,16 +27,17 @@ impl Shape {
     pub const REGRESSION: u32 = 1;
     pub const CLASSIFICATION: u32 = 2;
 
-    pub fn of(tree: &Tree, task: Option<&Task>) -> Self {
+    pub fn of(contents: &Contents<'_>) -> Self {
+        let tree = contents.trees[0];
         Self {
-            task: match task {
+            task: match contents.task {
                 None => Self::TREE,
                 Some(Task::Regression) => Self::REGRESSION,
                 Some(Task::Classification(_)) => Self::CLASSIFICATION,
             },
             n_outputs: tree.n_outputs() as u32,
             n_features: tree.n_features() as u64,
-            n_nodes: tree.node_count() as u64,
+            n_nodes: contents.trees.iter().map(|tree| tree.node_count() as u64).sum(),
             n_values: tree.n_values() as u64,
         }
     }
@@ -67,8 +68,9 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Checks that the sections of a model of this shape exist and have the right lengths.
-    pub fn check(&self, entries: &[Entry]) -> Result<()> {
+    /// Checks that the sections of a model of this shape exist and have the right lengths; `trees`
+    /// are its trees.
+    pub fn check(&self, entries: &[Entry], trees: &[TreeShape]) -> Result<()> {
         let length = |name: Name| entries.iter().find(|entry| entry.name == name).map(|entry| entry.length);
         let per_node = |size: u64| self.n_nodes.checked_mul(size);
         let required = [
@@ -78,11 +80,20 @@ impl Shape {
             (Name::ROWS, per_node(4)),
         ];
         let optional = [
-            (Name::WEIGHT, per_node(8)),
+            (Name::WEIGHT, sum(trees, |tree| if tree.is_weighted { tree.n_nodes } else { 0 })),
             (Name::CATEGORY_COUNTS, self.n_features.checked_mul(4)),
-            (Name::CATEGORY_SETS, length(Name::CATEGORY_SETS).map(|length| length / 8 * 8)),
+            (Name::CATEGORY_SETS, sum(trees, |tree| tree.n_set_words)),
         ];
         let optional = optional.into_iter().filter(|&(name, _)| length(name).is_some());
+        let is_weighted = trees.iter().any(|tree| tree.is_weighted);
+        let has_sets = trees.iter().any(|tree| tree.n_set_words > 0);
+        if sum(trees, |tree| tree.n_nodes) != per_node(8)
+            || is_weighted != length(Name::WEIGHT).is_some()
+            || has_sets && length(Name::CATEGORY_SETS).is_none()
+        {
+            let problem = "don't have this many nodes together, or a section of their weights or categories is missing";
+            return Err(Error::model(format!("{} nodes: its trees {problem}", self.n_nodes)));
+        }
         for (name, expected) in required.into_iter().chain(optional) {
             if expected.is_none() || length(name) != expected {
                 return Err(Error::model(format!(
@@ -91,6 +102,9 @@ impl Shape {
                 )));
             }
         }
+        if length(Name::TREES).is_some() {
+            return Err(Error::model("section 'trees' must follow section 'shape'"));
+        }
         if length(Name::CATEGORY_COUNTS).is_some() != length(Name::CATEGORY_SETS).is_some() {
             return Err(Error::model("sections 'catcount' and 'catsets' must occur together"));
         }
@@ -98,5 +112,55 @@ impl Shape {
             return Err(Error::model("a classification needs section 'classes', and other models must not have it"));
         }
         Ok(())
+    }
+}
+
+/// Bytes of all entries of 8 bytes, of which each tree has this many.
+fn sum(trees: &[TreeShape], entries: impl Fn(&TreeShape) -> u64) -> Option<u64> {
+    trees.iter().try_fold(0u64, |sum, tree| sum.checked_add(entries(tree)))?.checked_mul(8)
+}
+
+/// An entry of the section "trees": the size of one tree of a forest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TreeShape {
+    pub n_nodes: u64,
+    /// Words of its sets of categories.
+    pub n_set_words: u64,
+    /// Whether its nodes have weights.
+    pub is_weighted: bool,
+}
+
+impl TreeShape {
+    /// Bytes of an entry.
+    pub const LENGTH: u64 = 24;
+
+    pub fn of(tree: &Tree) -> Self {
+        Self {
+            n_nodes: tree.node_count() as u64,
+            n_set_words: tree.categories.as_ref().map_or(0, |categories| categories.sets.words.len() as u64),
+            is_weighted: tree.statistics.weight.is_some(),
+        }
+    }
+
+    /// The only tree of a model without a section "trees".
+    pub fn of_single(shape: &Shape, entries: &[Entry]) -> Self {
+        let length = |name: Name| entries.iter().find(|entry| entry.name == name).map(|entry| entry.length);
+        Self {
+            n_nodes: shape.n_nodes,
+            n_set_words: length(Name::CATEGORY_SETS).unwrap_or(0) / 8,
+            is_weighted: length(Name::WEIGHT).is_some(),
+        }
+    }
+
+    pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        write_all(out, &[self.n_nodes, self.n_set_words, self.is_weighted.into()])
+    }
+
+    pub fn read(source: &mut impl Bounded) -> Result<Self> {
+        let [n_nodes, n_set_words, flags] = [source.number()?, source.number()?, source.number::<u64>()?];
+        if flags > 1 {
+            return Err(Error::model("a tree has unknown flags"));
+        }
+        Ok(Self { n_nodes, n_set_words, is_weighted: flags == 1 })
     }
 }

@@ -169,6 +169,90 @@ fn what_was_written_is_read() {
     }
 }
 
+/// Forests of each kind: without and with weights, both, and with categories.
+fn forests() -> Vec<ForestModel> {
+    let forest = |trees: Vec<Tree>| Forest::new(trees.into_iter().map(Arc::new).collect()).unwrap();
+    let labels = Labels::Strings(texts(&["no", "yes"]));
+    vec![
+        ForestModel::regressor(forest(vec![tree(0, false), tree(0, false)])).unwrap(),
+        ForestModel::regressor(forest(vec![tree(0, true), tree(0, false), tree(0, true)])).unwrap(),
+        ForestModel::classifier(forest(vec![tree(2, true)]), vec![labels])
+            .unwrap()
+            .with_feature_names(texts(&["a", "b", "größe"]))
+            .unwrap()
+            .with_parameters("{}".to_owned()),
+        ForestModel::regressor(forest(vec![with_categories(), with_categories()])).unwrap(),
+    ]
+}
+
+#[test]
+fn forests_are_read_as_they_were_written() {
+    for model in forests() {
+        let bytes = model.to_bytes();
+        let read = ForestModel::from_bytes(&bytes).unwrap();
+        assert_eq!(read, model);
+        assert_eq!(read.to_bytes(), bytes, "to the last bit");
+        assert_eq!(bytes[10], 1, "a reader of format 1.0 shows a newer version");
+        let alone = model.forest().to_bytes();
+        assert_eq!(Forest::from_bytes(&alone).unwrap(), *model.forest());
+        assert_eq!(Forest::from_bytes(&bytes).unwrap(), *model.forest());
+        assert!(problem(&bytes).contains("forest") && Tree::from_bytes(&alone).is_err());
+    }
+    let tree = ForestModel::from_bytes(&rich().to_bytes()).unwrap_err().to_string();
+    assert!(tree.contains("holds a tree"), "{tree}");
+    assert_eq!(rich().to_bytes()[10], 0, "a tree is written as format 1.0");
+}
+
+#[test]
+fn damaged_forests_are_refused() {
+    for model in forests() {
+        let bytes = model.to_bytes();
+        for length in 0..bytes.len() {
+            let mut shorter = bytes[..length].to_vec();
+            assert!(Forest::from_bytes(&shorter).is_err());
+            if length >= 64 {
+                shorter[16..24].copy_from_slice(&(length as u64).to_le_bytes());
+                repair(&mut shorter);
+                assert!(Forest::from_bytes(&shorter).is_err());
+            }
+        }
+        let mut flipped = bytes.clone();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                flipped[at] ^= 1 << bit;
+                assert!(Forest::from_bytes(&flipped).is_err(), "byte {at}, bit {bit}");
+                flipped[at] ^= 1 << bit;
+            }
+        }
+    }
+}
+
+#[test]
+fn crafted_tables_of_trees_are_refused() {
+    let model = &forests()[1];
+    let bytes = model.to_bytes();
+    let n = model.forest().trees()[0].node_count() as u64;
+    for (at, number) in [
+        (0, 0),
+        (0, n - 1),
+        (0, n + 1),
+        (0, u64::MAX),
+        (0, u64::MAX - 2 * n + 1),
+        (8, 1),
+        (8, u64::MAX),
+        (16, 0),
+        (16, 2),
+        (40, 1),
+    ] {
+        let crafted = crafted(&bytes, Name::TREES, at, &number.to_le_bytes());
+        assert!(Forest::from_bytes(&crafted).is_err(), "{number} at {at}");
+    }
+    // Nodes of one tree are counted to the next: neither is a tree.
+    let moved = crafted(&bytes, Name::TREES, 0, &(n + 2).to_le_bytes());
+    let moved = crafted(&moved, Name::TREES, 24, &(model.forest().trees()[1].node_count() as u64 - 2).to_le_bytes());
+    assert!(Forest::from_bytes(&moved).is_err());
+}
+
 #[test]
 fn sections_are_where_a_memory_map_wants_them() {
     for model in models() {
@@ -468,7 +552,10 @@ fn corpus() -> &'static [Vec<u8>] {
         golden.retain(|path| path.extension().is_some_and(|extension| extension == "splitwood"));
         golden.sort();
         assert!(golden.len() > 5);
-        models().iter().map(Model::to_bytes).chain(golden.iter().map(|path| fs::read(path).unwrap())).collect()
+        let forests = forests();
+        let forests = forests.iter().map(ForestModel::to_bytes);
+        let golden = golden.iter().map(|path| fs::read(path).unwrap());
+        models().iter().map(Model::to_bytes).chain(forests).chain(golden).collect()
     })
 }
 
@@ -535,6 +622,16 @@ proptest! {
             mutation.apply(&mut bytes);
         }
         repair(&mut bytes);
+        match ForestModel::from_bytes(&bytes) {
+            Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),
+            Ok(model) => {
+                let again = ForestModel::from_bytes(&model.to_bytes()).unwrap();
+                prop_assert_eq!(&again.to_bytes(), &model.to_bytes());
+                if model.forest().n_features() == N_FEATURES {
+                    prop_assert!(model.forest().predict(&rows(&cells()), Some(1)).is_ok());
+                }
+            }
+        }
         match Model::from_bytes(&bytes) {
             Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),
             Ok(model) => {

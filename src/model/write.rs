@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::codec::{write_all, write_strings};
 use super::layout::{self, Entry, Name};
-use super::shape::Shape;
+use super::shape::{Shape, TreeShape};
 use super::{Contents, Task};
+use crate::tree::Tree;
 
 /// Writes a section's bytes. It is called twice: to compute length and checksum, then to write. So
 /// no section is held in memory as bytes.
@@ -13,23 +14,34 @@ type WriteSection<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 /// The sections in the order of the file. To add one, see "Adding a section" in
 /// `docs/model-format.md`.
-fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> {
-    let Contents { tree, task, feature_names, parameters } = *contents;
-    let statistics = &tree.statistics;
-    let shape = Shape::of(tree, task);
-    let mut sections: Vec<(Name, bool, WriteSection<'a>)> = vec![
-        (Name::SHAPE, true, Box::new(move |out| shape.write(out))),
-        (Name::NODES, true, Box::new(|out| write_all(out, &tree.nodes))),
-        (Name::VALUES, true, Box::new(|out| write_all(out, &statistics.values))),
-        (Name::IMPURITY, true, Box::new(|out| write_all(out, &statistics.impurity))),
-        (Name::ROWS, true, Box::new(|out| write_all(out, &statistics.rows))),
-    ];
-    if let Some(weight) = &statistics.weight {
-        sections.push((Name::WEIGHT, true, Box::new(|out| write_all(out, weight))));
+fn sections<'a>(contents: &'a Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> {
+    let Contents { trees, is_forest, task, feature_names, parameters } = contents;
+    let shape = Shape::of(contents);
+    let mut sections: Vec<(Name, bool, WriteSection<'a>)> =
+        vec![(Name::SHAPE, true, Box::new(move |out| shape.write(out)))];
+    if *is_forest {
+        sections.push((
+            Name::TREES,
+            true,
+            Box::new(|out| trees.iter().try_for_each(|tree| TreeShape::of(tree).write(out))),
+        ));
     }
-    if let Some(categories) = &tree.categories {
+    sections.push((Name::NODES, true, of_each(trees, |tree, out| write_all(out, &tree.nodes))));
+    sections.push((Name::VALUES, true, of_each(trees, |tree, out| write_all(out, &tree.statistics.values))));
+    sections.push((Name::IMPURITY, true, of_each(trees, |tree, out| write_all(out, &tree.statistics.impurity))));
+    sections.push((Name::ROWS, true, of_each(trees, |tree, out| write_all(out, &tree.statistics.rows))));
+    if trees.iter().any(|tree| tree.statistics.weight.is_some()) {
+        let weights =
+            |tree: &Tree, out: &mut dyn Write| write_all(out, tree.statistics.weight.as_deref().unwrap_or(&[]));
+        sections.push((Name::WEIGHT, true, of_each(trees, weights)));
+    }
+    if let Some(categories) = &trees[0].categories {
+        let words = |tree: &Tree, out: &mut dyn Write| match &tree.categories {
+            Some(categories) => write_all(out, &categories.sets.words),
+            None => Ok(()),
+        };
         sections.push((Name::CATEGORY_COUNTS, true, Box::new(|out| write_all(out, &categories.counts))));
-        sections.push((Name::CATEGORY_SETS, true, Box::new(|out| write_all(out, &categories.sets.words))));
+        sections.push((Name::CATEGORY_SETS, true, of_each(trees, words)));
     }
     if let Some(Task::Classification(classes)) = task {
         sections.push((Name::CLASSES, true, Box::new(|out| classes.iter().try_for_each(|labels| labels.write(out)))));
@@ -41,6 +53,14 @@ fn sections<'a>(contents: &Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> 
         sections.push((Name::PARAMS, false, Box::new(|out| out.write_all(json.as_bytes()))));
     }
     sections
+}
+
+/// A section with something of each tree, tree after tree.
+fn of_each<'a>(
+    trees: &'a [&'a Tree],
+    write: impl Fn(&Tree, &mut dyn Write) -> io::Result<()> + 'a,
+) -> WriteSection<'a> {
+    Box::new(move |out| trees.iter().try_for_each(|tree| write(tree, out)))
 }
 
 /// Writes a model from the first byte to the last.

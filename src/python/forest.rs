@@ -8,6 +8,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyType};
 
 use super::arrays::{
     Cells, Entries, RowSource, Source, Table, entries, filled, is_plain_table, vector, with_matrix, with_source,
@@ -422,6 +423,19 @@ impl PyForest {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let n_jobs = parse_n_jobs(n_jobs)?;
         Ok(without_interpreter(py, |_| self.forest.feature_importances(n_jobs))?.into_pyarray(py))
+    }
+
+    /// Rebuild a pickled forest; everything is checked first.
+    #[new]
+    fn new(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        Ok(Self { forest: without_interpreter(py, |_| Forest::from_bytes(bytes))? })
+    }
+
+    /// Pickle the bytes of the model file, which are checked when they are loaded.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyBytes>,))> {
+        let forest = &slf.get().forest;
+        let bytes = without_interpreter(slf.py(), |_| Ok(forest.to_bytes()))?;
+        Ok((slf.get_type(), (PyBytes::new(slf.py(), &bytes),)))
     }
 
     fn __repr__(&self) -> String {
