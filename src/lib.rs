@@ -59,8 +59,8 @@ pub use data::{Cell, Matrix, SparseColumns, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
 pub use forest::{
-    Bags, FittedForest, Forest, ForestParams, OutOfBag, draw_bag, fit_forest, fit_forest_while, fit_sparse_forest,
-    fit_sparse_forest_while,
+    Bags, FittedForest, Forest, ForestParams, Interpolation, LeafTargets, OutOfBag, draw_bag, fit_forest,
+    fit_forest_while, fit_sparse_forest, fit_sparse_forest_while,
 };
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};

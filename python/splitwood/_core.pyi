@@ -14,6 +14,7 @@ from ._tree_state import TreeState
 
 __all__ = [
     "Forest",
+    "LeafTargets",
     "RunningMedian",
     "Tree",
     "__version__",
@@ -185,6 +186,52 @@ class Forest:
 
     def feature_importances(self, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Get the importances of the features: the mean over the trees, with a sum of one."""
+
+@final
+class LeafTargets:
+    """The targets of the training rows in each leaf of a forest."""
+
+    def __new__(
+        cls,
+        forest: Forest,
+        targets: NDArray[np.float64],
+        starts: NDArray[np.uint32],
+        ranks: NDArray[np.uint32],
+    ) -> LeafTargets: ...
+    @staticmethod
+    def of_training(
+        forest: Forest,
+        X: _Cells | _Entries,
+        y: NDArray[np.float64],
+        seeds: NDArray[np.uint64],
+        n_draws: int | None,
+        bags: NDArray[np.uint32] | None,
+        sample_weight: NDArray[np.float64] | None,
+        n_jobs: int | None = None,
+    ) -> LeafTargets:
+        """Find the leaves of the training rows of a forest."""
+
+    def quantiles(
+        self,
+        X: _Cells,
+        quantiles: list[float],
+        interpolation: str,
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Get quantiles of the targets in the leaves of each row."""
+
+    def count(
+        self,
+        X: _Cells,
+        y: NDArray[np.float64],
+        mask: NDArray[np.bool_] | None = None,
+        n_jobs: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Count the targets in the leaves of each row: below its ``y``, equal to it, and all."""
+
+    def parts(self) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32]]:
+        """Get the parts: all targets in ascending order, and the starts and ranks of all trees."""
 
 @final
 class Tree:

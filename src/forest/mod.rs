@@ -7,6 +7,7 @@
 //! | `fit.rs` | grows the trees, each by one thread |
 //! | `out_of_bag.rs` | predictions for rows by the trees that did not see them |
 //! | `predict.rs` | means over the trees, and leaves |
+//! | `quantiles.rs` | targets in leaves, and their quantiles |
 //! | `importance.rs` | importances of features |
 //!
 //! `README.md` of this folder has the terms and the steps of a fit.
@@ -16,6 +17,7 @@ mod fit;
 mod importance;
 mod out_of_bag;
 mod predict;
+mod quantiles;
 #[cfg(test)]
 mod tests;
 mod tree_data;
@@ -28,6 +30,7 @@ pub use self::fit::{
     FittedForest, ForestParams, fit_forest, fit_forest_while, fit_sparse_forest, fit_sparse_forest_while,
 };
 pub use self::out_of_bag::OutOfBag;
+pub use self::quantiles::{Interpolation, LeafTargets};
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 

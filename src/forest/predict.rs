@@ -44,7 +44,7 @@ impl Forest {
         go_on: impl FnMut() -> bool,
     ) -> Result<()> {
         let n_trees = self.n_trees() as f64;
-        self.write_rows(out, x, n_jobs, go_on, self.n_values(), add_values, |out, sums| {
+        self.write_rows(out, x, n_jobs, go_on, self.n_values(), add_values, |_, out, sums| {
             for (place, sum) in out.iter_mut().zip(sums) {
                 place.write(sum / n_trees);
             }
@@ -69,7 +69,7 @@ impl Forest {
         go_on: impl FnMut() -> bool,
     ) -> Result<()> {
         let n_values = self.n_values();
-        self.write_rows(out, x, n_jobs, go_on, n_values, add_values, |out, sums| {
+        self.write_rows(out, x, n_jobs, go_on, n_values, add_values, |_, out, sums| {
             for (place, sums) in out.iter_mut().zip(sums.chunks_exact(n_values)) {
                 let largest = |best, code| if sums[code] > sums[best] { code } else { best };
                 place.write((1..n_values).fold(0, largest) as i64);
@@ -94,13 +94,14 @@ impl Forest {
         go_on: impl FnMut() -> bool,
     ) -> Result<()> {
         let write = |(number, _): (usize, &Tree), row: &mut [i64], leaf: usize| row[number] = leaf as i64;
-        self.write_rows(out, x, n_jobs, go_on, self.n_trees(), write, |out, leaves| write_all(out, leaves))
+        self.write_rows(out, x, n_jobs, go_on, self.n_trees(), write, |_, out, leaves| write_all(out, leaves))
     }
 
     /// Calls `visit` for each tree and row with the `width` numbers of the row, which are 0 at
-    /// first, and the row's leaf; then `write` with the places and the numbers of many rows.
+    /// first, and the row's leaf; then `write` with the first of some rows, their places and their
+    /// numbers.
     #[allow(clippy::too_many_arguments)] // All but the last three are the prediction's.
-    fn write_rows<X: Cell, T: Copy + Default + Send, O: Send>(
+    pub(super) fn write_rows<X: Cell, T: Copy + Default + Send, O: Send>(
         &self,
         out: &mut [MaybeUninit<O>],
         x: &Matrix<'_, X>,
@@ -108,9 +109,9 @@ impl Forest {
         mut go_on: impl FnMut() -> bool,
         width: usize,
         visit: impl Fn((usize, &Tree), &mut [T], usize) + Sync,
-        write: impl Fn(&mut [MaybeUninit<O>], &[T]) + Sync,
+        write: impl Fn(usize, &mut [MaybeUninit<O>], &[T]) + Sync,
     ) -> Result<()> {
-        self.trees[0].check_columns(x)?;
+        self.check_width(x.n_columns())?;
         let per_row = out.len() / x.n_rows();
         assert_eq!(out.len(), x.n_rows() * per_row);
         let team = Team::new(n_jobs, x.n_rows(), x.n_rows().saturating_mul(16 * self.n_trees()))?;
@@ -136,11 +137,19 @@ impl Forest {
                         }
                     }
                 }
-                write(out, numbers);
+                write(first, out, numbers);
             });
         };
         team.supervise(work, |_| go_on());
         if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    pub(super) fn check_width(&self, n_columns: usize) -> Result<()> {
+        if n_columns == self.n_features() {
+            return Ok(());
+        }
+        let problem = format!("has {n_columns} columns, but the forest was fitted on {}", self.n_features());
+        Err(Error::argument("X", problem))
     }
 
     /// By tree: the nodes that rows walk down. Compact copies are made in parallel.

@@ -11,6 +11,7 @@ use super::*;
 use crate::data::{Matrix, SparseColumns, Target};
 use crate::fit::fit;
 use crate::params::{Loss, MaxFeatures, Params, Size, Splitter};
+use crate::predict::filled;
 use crate::threads::tests::CPUS;
 
 /// A table with ties, missing values, targets of every kind and weights.
@@ -250,6 +251,79 @@ fn check_predictions(table: &Table, forest: &Forest) -> TestCaseResult {
         prop_assert_eq!(&forest.apply(&x, Some(n_jobs)).unwrap(), &leaves);
     }
     Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn quantiles_are_those_of_the_targets_in_the_leaves(
+        table in Table::any(1..60),
+        tree in any_params(),
+        seed in any::<u64>(),
+        mut levels in prop::collection::vec(prop_oneof![Just(0.0), Just(0.5), Just(1.0), 0.0..1.0], 1..5),
+    ) {
+        let (loss, x, n_rows) = (Loss::SquaredError, table.matrix(), table.n_rows());
+        levels.push(0.25);
+        let params = ForestParams { tree, bags: Bags::Bootstrap(n_rows), ..ForestParams::new(4, seed) };
+        let forest = fit_forest(&x, table.target(loss), None, loss, &params).unwrap().forest;
+        let counts = |tree: usize| Some(draw_bag(params.seeds[tree], n_rows, n_rows, None));
+        let targets = LeafTargets::new(&forest, &x, &table.y, counts, Some(2)).unwrap();
+        let (sorted, starts, ranks) = targets.parts();
+        prop_assert_eq!(&LeafTargets::from_parts(&forest, sorted.to_vec(), &starts, &ranks).unwrap(), &targets);
+
+        let leaves = forest.apply(&x, None).unwrap();
+        let mask: Vec<bool> = (0..leaves.len()).map(|i| i % 3 > 0 || seed % 2 == 0).collect();
+        for interpolation in [Interpolation::Linear, Interpolation::Lower, Interpolation::Higher, Interpolation::Nearest] {
+            let quantiles = filled(n_rows * levels.len(), |out| {
+                targets.quantiles_into(out, &forest, &x, &levels, interpolation, Some(&mask), Some(3), || true)
+            }).unwrap();
+            for row in 0..n_rows {
+                let mut found = Vec::new();
+                for tree in (0..4).filter(|tree| mask[row * 4 + tree]) {
+                    let counts = counts(tree).unwrap();
+                    let same = (0..n_rows).filter(|&other| leaves[other * 4 + tree] == leaves[row * 4 + tree]);
+                    same.for_each(|other| found.extend(vec![table.y[other]; counts[other] as usize]));
+                }
+                found.sort_by(f64::total_cmp);
+                for (level, quantile) in levels.iter().zip(&quantiles[row * levels.len()..]) {
+                    prop_assert_eq!(naive_quantile(&found, *level, interpolation).to_bits(), quantile.to_bits());
+                }
+            }
+        }
+        let counted = targets.counts(&forest, &x, &table.y, None).unwrap();
+        for (row, counted) in counted.chunks_exact(3).enumerate() {
+            let whole = |other: usize| (0..4).map(|tree| {
+                let same = leaves[other * 4 + tree] == leaves[row * 4 + tree];
+                if same { i64::from(counts(tree).unwrap()[other]) } else { 0 }
+            }).sum::<i64>();
+            let total = |holds: &dyn Fn(f64) -> bool| (0..n_rows).filter(|&other| holds(table.y[other])).map(whole).sum::<i64>();
+            let y = table.y[row];
+            prop_assert_eq!(counted, [total(&|other| other < y), total(&|other| other == y), total(&|_| true)]);
+        }
+        let mut broken = ranks.clone();
+        broken[0] = n_rows as u32;
+        prop_assert!(LeafTargets::from_parts(&forest, sorted.to_vec(), &starts, &broken).is_err());
+        prop_assert!(LeafTargets::from_parts(&forest, sorted.to_vec(), &starts[1..], &ranks).is_err());
+        prop_assert!(LeafTargets::from_parts(&forest, sorted.to_vec(), &starts, &ranks[1..]).is_err());
+    }
+}
+
+/// The quantile of numbers in ascending order, by definition.
+fn naive_quantile(sorted: &[f64], level: f64, interpolation: Interpolation) -> f64 {
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
+    let place = level * (sorted.len() - 1) as f64;
+    let (low, high, share) = (sorted[place.floor() as usize], sorted[place.ceil() as usize], place.fract());
+    match interpolation {
+        _ if share == 0.0 => low,
+        Interpolation::Lower => low,
+        Interpolation::Higher => high,
+        Interpolation::Midpoint => (low + high) / 2.0,
+        Interpolation::Nearest => sorted[place.round_ties_even() as usize],
+        Interpolation::Linear => low + share * (high - low),
+    }
 }
 
 /// A table of independent uniform features, the same target for all of them.

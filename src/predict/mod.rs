@@ -341,7 +341,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
+    fn check_columns<X: Cell>(&self, x: &Matrix<'_, X>) -> Result<()> {
         if x.n_columns() == self.n_features() {
             return Ok(());
         }

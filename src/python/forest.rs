@@ -2,6 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "docstrings are numpydoc")]
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
@@ -17,10 +18,11 @@ use super::error::without_interpreter;
 use super::fit::{class_codes, class_target, regression_loss, value_target};
 use super::settings::Settings;
 use super::tree::{PyTree, parse_n_jobs};
-use crate::data::{Matrix, Target};
+use crate::data::{self, Matrix, Target};
 use crate::error::Error;
 use crate::forest::{
-    Bags, FittedForest, Forest, ForestParams, OutOfBag, draw_bag, fit_forest_while, fit_sparse_forest_while,
+    Bags, FittedForest, Forest, ForestParams, Interpolation, LeafTargets, OutOfBag, draw_bag, fit_forest_while,
+    fit_sparse_forest_while,
 };
 use crate::params::Loss;
 
@@ -28,6 +30,8 @@ use crate::params::Loss;
 const DENSE_CELLS: usize = 1 << 20;
 
 type Sums<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>);
+type Ranks<'py> = Bound<'py, PyArray1<u32>>;
+type Parts<'py> = (Bound<'py, PyArray1<f64>>, Ranks<'py>, Ranks<'py>);
 type Fitted<'py> = (PyForest, Option<Sums<'py>>);
 
 /// A forest of trees, which it shares with others that were made of the same trees.
@@ -216,6 +220,217 @@ impl PyForest {
             write(out, &Matrix::from_rows(&dense, dense.len() / n_features, n_features)?)?;
         }
         Ok(())
+    }
+}
+
+/// The targets of the training rows in each leaf of a forest.
+#[pyclass(name = "LeafTargets", module = "splitwood._core", frozen)]
+pub(super) struct PyLeafTargets {
+    forest: Forest,
+    targets: LeafTargets,
+}
+
+fn interpolation(name: &str) -> PyResult<Interpolation> {
+    match name {
+        "linear" => Ok(Interpolation::Linear),
+        "lower" => Ok(Interpolation::Lower),
+        "higher" => Ok(Interpolation::Higher),
+        "midpoint" => Ok(Interpolation::Midpoint),
+        "nearest" => Ok(Interpolation::Nearest),
+        _ => Err(PyValueError::new_err(format!(
+            "interpolation: must be \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\", got {name:?}"
+        ))),
+    }
+}
+
+/// A view of a mask; a copy if its entries are not adjacent.
+fn mask_entries<'a>(mask: Option<&'a PyReadonlyArray2<'_, bool>>) -> Option<Cow<'a, [bool]>> {
+    mask.map(|mask| match mask.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(mask.as_array().iter().copied().collect()),
+    })
+}
+
+#[pymethods]
+#[allow(non_snake_case, clippy::needless_pass_by_value)] // scikit-learn's X; extracted by value.
+impl PyLeafTargets {
+    /// Rebuild the targets from their parts, which are checked.
+    #[new]
+    fn new(
+        forest: &Bound<'_, PyForest>,
+        targets: PyReadonlyArray1<'_, f64>,
+        starts: PyReadonlyArray1<'_, u32>,
+        ranks: PyReadonlyArray1<'_, u32>,
+    ) -> PyResult<Self> {
+        let forest = forest.get().forest.clone();
+        let (starts, ranks) = (vector(&starts), vector(&ranks));
+        let targets = LeafTargets::from_parts(&forest, vector(&targets).into_owned(), &starts, &ranks)?;
+        Ok(Self { forest, targets })
+    }
+
+    /// Find the leaves of the training rows of a forest.
+    ///
+    /// Parameters
+    /// ----------
+    /// forest : Forest
+    ///     The fitted forest.
+    /// X : ndarray of shape (n_samples, n_features), or the columns of a sparse matrix
+    ///     The rows that it was fitted to.
+    /// y : ndarray of shape (n_samples,)
+    ///     Their targets, of one output.
+    /// seeds : ndarray of shape (n_trees,)
+    ///     The seeds of the trees.
+    /// n_draws : int or None
+    ///     How many rows each tree has drawn; None if it saw all of them.
+    /// bags : ndarray of shape (n_trees, n_samples) or None
+    ///     How often each tree saw each row, instead of draws.
+    /// sample_weight : ndarray of shape (n_samples,) or None
+    ///     The weights by which rows were drawn.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// targets : LeafTargets
+    ///     The targets in each leaf.
+    #[staticmethod]
+    #[pyo3(signature = (forest, X, y, seeds, n_draws, bags, sample_weight, n_jobs=None))]
+    #[allow(clippy::too_many_arguments)] // The settings of the bags.
+    fn of_training<'py>(
+        py: Python<'py>,
+        forest: &Bound<'py, PyForest>,
+        X: Source<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+        seeds: PyReadonlyArray1<'py, u64>,
+        n_draws: Option<usize>,
+        bags: Option<PyReadonlyArray2<'py, u32>>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let n_jobs = parse_n_jobs(n_jobs)?;
+        let forest = forest.get().forest.clone();
+        let (y, seeds, weights) = (vector(&y), vector(&seeds), sample_weight.as_ref().map(vector));
+        let weights = weights.as_deref();
+        let n_rows = y.len();
+        let bags = bags.as_ref().map(|bags| bags.as_slice()).transpose()?;
+        let is_short = |len: Option<usize>, wanted: usize| len.is_some_and(|len| len != wanted);
+        if seeds.len() != forest.n_trees()
+            || is_short(weights.map(<[f64]>::len), n_rows)
+            || is_short(bags.map(<[u32]>::len), n_rows * forest.n_trees())
+            || n_rows == 0
+        {
+            return Err(PyValueError::new_err("seeds, bags and sample_weight must have the shapes of the fit"));
+        }
+        let counts = |tree: usize| match (bags, n_draws) {
+            (Some(bags), _) => Some(bags[tree * n_rows..][..n_rows].to_vec()),
+            (None, Some(n_draws)) => Some(draw_bag(seeds[tree], n_rows, n_draws, weights)),
+            (None, None) => None,
+        };
+        let targets = with_source!(
+            &X,
+            |x| without_interpreter(py, |go_on| {
+                LeafTargets::new_while(go_on, &forest, data::Source::Dense(x), &y, counts, n_jobs)
+            }),
+            |x| without_interpreter(py, |go_on| {
+                LeafTargets::new_while(go_on, &forest, data::Source::Sparse(x), &y, counts, n_jobs)
+            })
+        )?;
+        Ok(Self { forest, targets })
+    }
+
+    /// Get quantiles of the targets in the leaves of each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// quantiles : list of float
+    ///     Levels from 0 to 1.
+    /// interpolation : str
+    ///     What a quantile between two targets is: "linear", "lower", "higher", "midpoint" or
+    ///     "nearest".
+    /// mask : ndarray of shape (n_samples, n_trees) or None
+    ///     Which trees count for each row.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// values : ndarray of shape (n_samples, n_quantiles)
+    ///     NaN if no tree counts.
+    #[pyo3(signature = (X, quantiles, interpolation, mask=None, n_jobs=None))]
+    fn quantiles<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        quantiles: Vec<f64>,
+        interpolation: &str,
+        mask: Option<PyReadonlyArray2<'py, bool>>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_jobs = parse_n_jobs(n_jobs)?;
+        let interpolation = self::interpolation(interpolation)?;
+        let (mask, forest) = (mask_entries(mask.as_ref()), &self.forest);
+        let mask = mask.as_deref();
+        with_matrix!(X, |x| {
+            filled(py, [x.n_rows(), quantiles.len()], |out| {
+                without_interpreter(py, |go_on| {
+                    self.targets.quantiles_into(out, forest, x, &quantiles, interpolation, mask, n_jobs, go_on)
+                })
+            })
+        })
+    }
+
+    /// Count the targets in the leaves of each row: below its ``y``, equal to it, and all.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// y : ndarray of shape (n_samples,)
+    ///     A number per row.
+    /// mask : ndarray of shape (n_samples, n_trees) or None
+    ///     Which trees count for each row.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// counts : ndarray of shape (n_samples, 3)
+    ///     The three numbers.
+    #[pyo3(signature = (X, y, mask=None, n_jobs=None))]
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+        mask: Option<PyReadonlyArray2<'py, bool>>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let n_jobs = parse_n_jobs(n_jobs)?;
+        let (mask, y, forest) = (mask_entries(mask.as_ref()), vector(&y), &self.forest);
+        let mask = mask.as_deref();
+        with_matrix!(X, |x| {
+            filled(py, [x.n_rows(), 3], |out| {
+                without_interpreter(py, |go_on| self.targets.counts_into(out, forest, x, &y, mask, n_jobs, go_on))
+            })
+        })
+    }
+
+    /// Get the parts: all targets in ascending order, and the starts and ranks of all trees.
+    fn parts<'py>(&self, py: Python<'py>) -> Parts<'py> {
+        let (targets, starts, ranks) = self.targets.parts();
+        (PyArray1::from_slice(py, targets), starts.into_pyarray(py), ranks.into_pyarray(py))
+    }
+
+    /// Pickle the parts, which are checked when they are loaded.
+    #[allow(clippy::type_complexity)] // What pickle takes.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, (PyForest, Bound<'py, PyArray1<f64>>, Ranks<'py>, Ranks<'py>))> {
+        let (targets, starts, ranks) = slf.get().parts(slf.py());
+        let forest = PyForest { forest: slf.get().forest.clone() };
+        Ok((slf.get_type(), (forest, targets, starts, ranks)))
     }
 }
 

@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use super::fit::{available_threads, fit_classifier, fit_regressor};
     #[pymodule_export]
-    use super::forest::{PyForest, bag_counts, fit_forest_classifier, fit_forest_regressor};
+    use super::forest::{PyForest, PyLeafTargets, bag_counts, fit_forest_classifier, fit_forest_regressor};
     #[pymodule_export]
     use super::median::{PyRunningMedian, grouped_quantiles, running_median};
     #[pymodule_export]
