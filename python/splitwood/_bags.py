@@ -49,7 +49,8 @@ class Bags:
     def counts(self, tree: int) -> Counts:
         """Get how often each row counts in a tree."""
         if self.own is not None:
-            return self.own[tree]
+            counts: Counts = self.own[tree]
+            return counts
         if self.n_draws is None:
             return np.ones(self.n_rows, dtype=np.uint32)
         return _core.bag_counts(int(self.seeds[tree]), self.n_rows, self.n_draws, self.weights)

@@ -300,6 +300,8 @@ class BaseForest(BaseModel):
         settings = self._growth_settings() | bags.settings()
         settings |= {
             "splitter": self._splitter,
+            # Each tree has a seed of its own.
+            "seed": 0,
             "balanced_subsample": targets.balance_bags,
             "oob": wants_oob,
         }

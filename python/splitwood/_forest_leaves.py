@@ -214,7 +214,7 @@ class ForestLeaves:
 def _rows_per_leaf(max_samples_leaf: Any, n_rows: int) -> int | None:
     if max_samples_leaf is None:
         return None
-    if isinstance(max_samples_leaf, Integral) and max_samples_leaf >= 1:
+    if isinstance(max_samples_leaf, Integral) and int(max_samples_leaf) >= 1:
         return int(max_samples_leaf)
     if isinstance(max_samples_leaf, float) and 0.0 < max_samples_leaf <= 1.0:
         return ceil(max_samples_leaf * n_rows)
@@ -239,13 +239,15 @@ def _ranges(starts: Ints, sizes: Ints) -> Ints:
     """Get ``starts[0], starts[0] + 1, …`` for as many numbers as ``sizes[0]`` says, and so on."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
+    places: Ints = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
+    return places
 
 
 def _weights_of_leaves(sizes: Ints) -> Floats:
     """Get weights in inverse proportion to the size of a leaf; those of a row sum to its size."""
     n_trees = np.maximum((sizes > 0).sum(axis=1, keepdims=True), 1)
-    return sizes.sum(axis=1, keepdims=True) / n_trees / np.maximum(sizes, 1)
+    weights: Floats = sizes.sum(axis=1, keepdims=True) / n_trees / np.maximum(sizes, 1)
+    return weights
 
 
 def _over_trees(each: Floats, n_rows: int, together: bool) -> Floats:
@@ -353,11 +355,11 @@ def _shares_below(groups: Groups, y: Floats, score: Floats, kind: RankKind) -> F
     n = len(groups.sizes)
     group = np.repeat(np.arange(n), groups.sizes)
     values = y[groups.ranks]
-    less = np.bincount(group, values < score[group], minlength=n)
-    upto = np.bincount(group, values <= score[group], minlength=n)
+    less: Floats = np.bincount(group, values < score[group], minlength=n).astype(np.float64)
+    upto: Floats = np.bincount(group, values <= score[group], minlength=n).astype(np.float64)
     match kind:
         case "rank":
-            counted = 0.5 * (less + upto + (upto > less))
+            counted: Floats = 0.5 * (less + upto + (upto > less))
         case "weak":
             counted = upto
         case "strict":

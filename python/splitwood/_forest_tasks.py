@@ -159,10 +159,9 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         features = np.asarray(target_features, dtype=np.int64)
         cells = encoded_grid(np.asarray(grid), features.tolist(), self._codes)
         forest = self.forest_
-        total = sum(
-            forest.tree(number)._partial_dependence(cells, features)
-            for number in range(forest.n_trees)
-        )
+        total = np.zeros((len(cells), forest.n_values))
+        for number in range(forest.n_trees):
+            total += forest.tree(number)._partial_dependence(cells, features)
         return _answers.numbers(total / forest.n_trees).T
 
 
@@ -229,8 +228,10 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         self.oob_score_, self.oob_decision_function_ = self._score_of(out_of_bag, targets)
 
     def _target_columns(self, targets: Targets) -> NDArray[np.float64]:
-        each = np.arange(targets.n_classes)
-        return (targets.y.reshape(len(targets.y), -1, 1) == each).reshape(len(targets.y), -1) * 1.0
+        n_rows = len(targets.y)
+        is_class = targets.y.reshape(n_rows, -1, 1) == np.arange(self.forest_.max_n_classes)
+        columns: NDArray[np.float64] = is_class.reshape(n_rows, -1).astype(np.float64)
+        return columns
 
     def _tree_of(self, number: int) -> Any:
         tree = super()._tree_of(number)

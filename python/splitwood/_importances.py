@@ -56,7 +56,8 @@ def _of_tree(tree: _core.Tree, leaves: NDArray[np.int64], targets: Floats) -> Fl
         own = value[inner, column]
         for child in (tree.children_left[inner], tree.children_right[inner]):
             gained += (value[child, column] - own) * (sums[child] - n_rows[child] * own)
-    return np.bincount(tree.feature[inner], gained, minlength=tree.n_features)
+    found = np.bincount(tree.feature[inner], gained, minlength=tree.n_features)
+    return found.astype(np.float64, copy=False)
 
 
 def subtree_ends(is_leaf: NDArray[np.bool_]) -> NDArray[np.int64]:

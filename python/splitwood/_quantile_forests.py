@@ -5,7 +5,7 @@ Pickles name a class by its module, so the classes stay here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, Literal, Self
 from warnings import warn
@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ._arguments import check_count
-from ._bags import OwnBags
+from ._bags import Counts, OwnBags
 from ._base import MaxFeatures, RandomState
 from ._base_forest import ImportanceType, OobScore, Targets
 from ._categories import CategoricalFeatures
@@ -40,7 +40,7 @@ class BaseQuantileForest(BaseForestRegressor):
     quantile = 0.5
     _leaves: ForestLeaves
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike,
@@ -97,11 +97,15 @@ class BaseQuantileForest(BaseForestRegressor):
         weights = targets.weights
         n_rows = len(targets.y)
         self._check_rows_of_bags(n_rows, "warm_start")
-        counted = np.ones(n_rows, dtype=np.uint32) if weights is None else weights > 0.0
-        counts = [lambda bag=bag: bag() * counted for bag in self._known_bags()]  # type: ignore[misc]
+        # The bag of all rows has rows of weight zero, too.
+        kept = np.uint32(1) if weights is None else (weights > 0.0).astype(np.uint32)
+
+        def counts_of(bag: Callable[[], Counts]) -> Callable[[], Counts]:
+            return lambda: bag() * kept
+
         self._leaves = ForestLeaves.of(
             self.forest_,
-            counts,
+            [counts_of(bag) for bag in self._known_bags()],
             [int(seed) for part in self._bags for seed in part.seeds],
             rows.tocsr() if is_sparse(rows) else rows,
             self._target_columns(targets),

@@ -16,7 +16,7 @@ field. Attributes and fields that a version of scikit-learn adds are therefore p
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -256,12 +256,6 @@ def _unreachable(tree: _core.Tree) -> int:
 # ---- from scikit-learn ---------------------------------------------------------------------------
 
 
-@overload
-def from_sklearn(
-    estimator: sklearn.tree.DecisionTreeRegressor | sklearn.tree.DecisionTreeClassifier,
-) -> Estimator: ...
-@overload
-def from_sklearn(estimator: Any) -> Any: ...
 def from_sklearn(estimator: Any) -> Any:
     """Convert a fitted tree or forest of scikit-learn to splitwood's, with the same predictions.
 

@@ -245,11 +245,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     if stored.x_dtype is not None:
         about["x_dtype"] = stored.x_dtype
     text = json.dumps(about, allow_nan=False)
-    parts = (stored.classes, stored.feature_names, text)
-    if isinstance(stored.fitted, _core.Forest):
-        _core.write_forest(path, stored.fitted, *parts)
-    else:
-        _core.write_model(path, stored.fitted, *parts)
+    _core.write_model(path, stored.fitted, stored.classes, stored.feature_names, text)
 
 
 def to_dict(estimator: Any) -> dict[str, Any]:
