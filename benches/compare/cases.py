@@ -14,6 +14,10 @@ TIES = "heavy ties"
 NOISE = "pure noise"
 FLIGHTS = "New York flights"
 DIAMONDS = "diamonds"
+FIVE_OUTPUTS = "five outputs"
+THREE_LABELS = "three outputs of classes"
+SPARSE = "sparse, 1 % entries"
+TEXT = "TF-IDF text, five classes"
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,10 @@ class Case:
     # What trees for values minimise, by scikit-learn's name.
     criterion: str = "squared_error"
     weighted: bool = False
+    # Other parameters of scikit-learn's and splitwood's estimators, as pairs.
+    options: tuple[tuple[str, Any], ...] = ()
+    # Whether the tree is an extra tree: drawn features and random thresholds.
+    extra: bool = False
     min_samples_leaf: int = 1
     source: str = FRIEDMAN1
     columns: int = 10
@@ -99,7 +107,11 @@ class Case:
 
     @property
     def title(self) -> str:
-        kind = "two classes" if self.classes else self.criterion.replace("_", " ")
+        kind = self.criterion.replace("_", " ")
+        if self.classes:
+            kind = "classes" if self.source in (THREE_LABELS, TEXT) else "two classes"
+        kind = f"{kind}, extra tree" if self.extra else kind
+        kind += "".join(f", {name}={value}" for name, value in self.options)
         kind = f"weighted {kind}" if self.weighted else kind
         leaf = f", leaves of {self.min_samples_leaf} or more" if self.min_samples_leaf > 1 else ""
         source = "" if self.source == FRIEDMAN1 else f"{self.source}, "

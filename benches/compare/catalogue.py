@@ -7,9 +7,13 @@ from compare.cases import (
     BEST_EXACT_PEER,
     COARSE,
     DIAMONDS,
+    FIVE_OUTPUTS,
     FLIGHTS,
     NOISE,
     OURS_NAME,
+    SPARSE,
+    TEXT,
+    THREE_LABELS,
     TIES,
     Case,
     Limit,
@@ -115,6 +119,67 @@ KINDS = (
     Case("noise-depth6", 100_000, 6, source=NOISE),
 )
 
+RANDOM = (("splitter", "random"),)
+OUTPUTS = (
+    Case(
+        "five-outputs",
+        100_000,
+        None,
+        (Target("scikit-learn", 10),),
+        source=FIVE_OUTPUTS,
+        only_targets=True,
+    ),
+    Case(
+        "three-labels",
+        100_000,
+        None,
+        (Target("scikit-learn", 10),),
+        source=THREE_LABELS,
+        classes=True,
+        only_targets=True,
+    ),
+)
+RANDOM_THRESHOLDS = (
+    Case(
+        "random",
+        100_000,
+        None,
+        (Target("scikit-learn", 8),),
+        options=RANDOM,
+        only_targets=True,
+    ),
+    Case(
+        "extra-classes",
+        100_000,
+        None,
+        (Target("scikit-learn", 5),),
+        classes=True,
+        extra=True,
+        only_targets=True,
+    ),
+)
+SPARSE_X = (
+    Case(
+        "sparse",
+        100_000,
+        10,
+        (Target("scikit-learn", 6),),
+        source=SPARSE,
+        columns=1_000,
+        only_targets=True,
+    ),
+    Case(
+        "text",
+        5_000,
+        None,
+        (Target("scikit-learn", 4),),
+        source=TEXT,
+        columns=5_000,
+        classes=True,
+        only_targets=True,
+    ),
+)
+
 _FLIGHTS = Case(
     "flights",
     flights.ROWS,
@@ -209,6 +274,9 @@ GROUPS = {
     "Depth limits": DEPTHS,
     "Few and many columns": COLUMNS,
     "Hard kinds of data": KINDS,
+    "Several outputs": OUTPUTS,
+    "Random thresholds": RANDOM_THRESHOLDS,
+    "Sparse X": SPARSE_X,
     "Real data": REAL,
     "Predictions": PREDICTIONS,
 }

@@ -43,9 +43,8 @@ How the figures were measured:
   seconds: presorted features with running sums (squared error, classes), running medians with two heaps
   (absolute error), and row numbers that are partitioned at every node (prediction)."""
 NOT_MEASURED = """\
-This run has no case with sparse matrices, several outputs, `max_features`, random thresholds,
-`monotonic_cst` or `categorical_features`. These fits take a slower path; with sparse matrices or several
-outputs, splitwood can be slower than scikit-learn."""
+This run has no case with `max_features`, `monotonic_cst` or `categorical_features`, nor with sparse
+matrices of several outputs, absolute error or quantiles, which can be slower than in scikit-learn."""
 
 
 def label(system: System) -> str:

@@ -1,14 +1,15 @@
 """The packages, each of which fits one tree: exact and unpruned where the package can.
 
 A fit function takes the arrays as they are, so that conversions are part of its time. It returns a
-function that predicts y (for classes, the probability of class 1). It imports its package itself,
-so that only measured packages need to be installed.
+function that predicts y (for two classes, the probability of class 1). It imports its package
+itself, so that only measured packages need to be installed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
+from types import ModuleType
 
 import numpy as np
 
@@ -33,28 +34,39 @@ ABSOLUTE_ERROR_FACTOR = 5
 def _scikit_learn_style(
     regressor: type, classifier: type, case: Case, data: Data, **own
 ) -> Predict:
-    own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
+    own |= {
+        "max_depth": case.depth,
+        "min_samples_leaf": case.min_samples_leaf,
+        **dict(case.options),
+    }
     weights = data.weights if case.weighted else None
     if case.classes:
         tree = classifier(**own).fit(data.X, data.y, weights)
+        if data.y.ndim > 1 or data.y.max() > 1:
+            return tree.predict
         return lambda X: tree.predict_proba(X)[:, 1]
     return regressor(criterion=case.criterion, **own).fit(data.X, data.y, weights).predict
 
 
+def _classes(package: ModuleType, case: Case) -> tuple[type, type]:
+    """The regressor and the classifier for a case."""
+    if case.extra:
+        return package.ExtraTreeRegressor, package.ExtraTreeClassifier
+    return package.DecisionTreeRegressor, package.DecisionTreeClassifier
+
+
 def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
-    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+    import splitwood
 
     return _scikit_learn_style(
-        DecisionTreeRegressor, DecisionTreeClassifier, case, data, n_jobs=threads
+        *_classes(splitwood, case), case, data, random_state=0, n_jobs=threads
     )
 
 
 def fit_scikit_learn(case: Case, data: Data, threads: int) -> Predict:
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    import sklearn.tree
 
-    return _scikit_learn_style(
-        DecisionTreeRegressor, DecisionTreeClassifier, case, data, random_state=0
-    )
+    return _scikit_learn_style(*_classes(sklearn.tree, case), case, data, random_state=0)
 
 
 def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
