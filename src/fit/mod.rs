@@ -5,7 +5,9 @@
 //! fit, fit_sparse, … → fit_any → fit_source     per cell type
 //!     Params::check                             see `params/valid.rs`
 //!     FitTask::grow_objective                   per criterion: scale the targets, add weights
-//!         grow::grow                            dense X, one output, best split of numbers
+//!         grow::grow                            dense X, best split of numbers
+//!         random_splits::grow                   dense X, random thresholds
+//!         sparse::grow                          sparse X, criteria of sums
 //!         general::grow                         all other fits
 //!     with_best_leaves, pruned                  if leaves are limited or have a cost
 //! ```

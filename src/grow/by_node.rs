@@ -73,6 +73,10 @@ pub(super) fn grow<M: Values + ?Sized, C: Criterion, E: NodeEngine<C>>(
             fit.team.add_finished(n_rows);
         }
     }
+    // Large subtrees first, so that no thread waits long for the last one.
+    let n_rows =
+        |open: &Option<OpenNode<E::Rows, C::NodeStats>>| open.as_ref().map(|open| fit.criterion.rows(&open.node));
+    small.sort_by_key(|(_, open, _)| std::cmp::Reverse(n_rows(open)));
     fit.team.each(&mut small, workers, |worker, (_, open, piece)| {
         let open = open.take().expect("each node is grown once");
         *piece = Some(engine.grow_small(open, worker));

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! All threads share the features of a large node. A node that is small enough for the cache is
-//! grown whole by one thread, which first copies its part of X, feature by feature.
+//! grown whole by one thread, which first copies its part of X, feature by feature. Of two rows,
+//! the first feature that separates them wins, without a look at the other features.
 //!
 //! Cost per node: two passes over the values of each drawn feature. Memory: 4 bytes per row, and
 //! per thread the copy of one subtree's part of X. The trees are those of `general.rs`, byte for
@@ -32,7 +33,10 @@ use crate::split::{Cut, Found, Split, missing_goes_left};
 use crate::tree::{Test, Tree};
 
 /// Largest subtree in cells: its copy of X stays in the second-level cache.
-const MAX_CELLS: usize = 1 << 16;
+const MAX_CELLS: usize = 1 << 18;
+
+/// Numbers side by side, so that the compiler can use vectors.
+const LANES: usize = 8;
 
 /// Grows a tree. `items` has the target of each row of `x`; `targets` has the rows in the order of
 /// their targets, for criteria that rank them.
@@ -282,62 +286,65 @@ struct NodeSearch<'a, 'r, X, C: Criterion> {
 }
 
 impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
-    /// Evaluates the drawn features by one thread: the values of a feature are read once.
+    /// Evaluates the drawn features by one thread.
     fn alone(&self, worker: &mut Worker<X, C>) -> Vec<Candidate> {
         let (fit, inherited) = (self.rows.fit, self.open.inherited);
         let mut drawer = std::mem::take(&mut worker.drawer);
         let mut candidates = std::mem::take(&mut worker.candidates);
         candidates.clear();
-        let mut evaluate = |feature: usize| {
-            let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
-            if let Some(cut) = RandomCut::draw(inherited.seed, feature, &extremes) {
-                let mut candidate = Candidate { feature, cut, gain: None };
-                self.evaluate(&mut candidate, worker);
-                candidates.push(candidate);
-            }
-            extremes.is_constant()
-        };
         if fit.draws() {
-            fit.draw_features(inherited, &mut drawer, evaluate);
+            fit.draw_features(inherited, &mut drawer, |feature| {
+                let (is_constant, candidate) = self.draw_cut(feature, worker);
+                candidates.extend(candidate);
+                is_constant
+            });
+            candidates.sort_unstable_by_key(|candidate| candidate.feature);
         } else {
-            (0..fit.x.n_columns()).for_each(|feature| _ = evaluate(feature));
+            // Every cut that separates two rows gains the same: the first one that is allowed wins.
+            let is_pair = self.open.rows.rows.len() == 2 && fit.rules.limit_rows_only();
+            for feature in 0..fit.x.n_columns() {
+                candidates.extend(self.draw_cut(feature, worker).1);
+                if is_pair && candidates.last().is_some_and(|candidate| candidate.gain.is_some()) {
+                    break;
+                }
+            }
         }
         worker.drawer = drawer;
-        candidates.sort_unstable_by_key(|candidate| candidate.feature);
         candidates
     }
 
-    /// Evaluates the drawn features by all threads. Whether a feature is constant is known only
-    /// when its values have been read, so first the extremes of all features are found.
+    /// Evaluates the drawn features by all threads. If all of them are constant, more are drawn, by
+    /// one thread.
     fn together(&self, workers: &mut [Worker<X, C>]) -> Vec<Candidate> {
-        let (fit, inherited) = (self.rows.fit, self.open.inherited);
-        let mut all: Vec<(usize, Option<Extremes<X>>)> =
-            (0..fit.x.n_columns()).map(|feature| (feature, None)).collect();
-        fit.team.each(&mut all, workers, |worker, (feature, extremes)| {
-            if !fit.team.cancelled() {
-                *extremes = Some(self.rows.gather_values(self.open.rows.rows, *feature, &mut worker.values));
-            }
-        });
-        let extremes = |feature: usize| all[feature].1.as_ref();
-        let features: Vec<usize> = if fit.draws() {
-            let is_constant = |feature: usize| extremes(feature).is_none_or(Extremes::is_constant);
-            let drawn = fit.draw_features(inherited, &mut workers[0].drawer, is_constant);
-            drawn.iter().map(|&feature| feature as usize).collect()
+        let fit = self.rows.fit;
+        let mut work: Vec<(usize, bool, Option<Candidate>)> = if fit.draws() {
+            let drawn = fit.draw_features(self.open.inherited, &mut workers[0].drawer, |_| false);
+            drawn.iter().map(|&feature| (feature as usize, true, None)).collect()
         } else {
-            (0..fit.x.n_columns()).collect()
+            (0..fit.x.n_columns()).map(|feature| (feature, true, None)).collect()
         };
-        let candidate = |feature: usize| {
-            let cut = RandomCut::draw(inherited.seed, feature, extremes(feature)?)?;
-            Some(Candidate { feature, cut, gain: None })
-        };
-        let mut candidates: Vec<Candidate> = features.into_iter().filter_map(candidate).collect();
-        fit.team.each(&mut candidates, workers, |worker, candidate| {
+        fit.team.each(&mut work, workers, |worker, (feature, is_constant, candidate)| {
             if !fit.team.cancelled() {
-                self.rows.gather_values(self.open.rows.rows, candidate.feature, &mut worker.values);
-                self.evaluate(candidate, worker);
+                (*is_constant, *candidate) = self.draw_cut(*feature, worker);
             }
         });
-        candidates
+        if fit.draws() && work.iter().all(|&(_, is_constant, _)| is_constant) {
+            return self.alone(&mut workers[0]);
+        }
+        work.into_iter().filter_map(|(.., candidate)| candidate).collect()
+    }
+
+    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and the
+    /// cut if there is one.
+    fn draw_cut(&self, feature: usize, worker: &mut Worker<X, C>) -> (bool, Option<Candidate>) {
+        let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
+        let cut = RandomCut::draw(self.open.inherited.seed, feature, &extremes);
+        let candidate = cut.map(|cut| {
+            let mut candidate = Candidate { feature, cut, gain: None };
+            self.evaluate(&mut candidate, worker);
+            candidate
+        });
+        (extremes.is_constant(), candidate)
     }
 
     /// Finds the gain of a candidate's cut, if it is allowed. The worker has the values of its
@@ -371,13 +378,28 @@ pub(super) struct Extremes<X> {
 
 impl<X: Cell> Extremes<X> {
     fn new(values: &[X]) -> Self {
-        let (mut least, mut greatest, mut n_missing) = (X::INFINITY, X::NEG_INFINITY, 0);
-        for &value in values {
-            least = if value < least { value } else { least };
-            greatest = if value > greatest { value } else { greatest };
-            n_missing += usize::from(value.is_missing());
+        let lesser = |a: X, b: X| if b < a { b } else { a };
+        let greater = |a: X, b: X| if b > a { b } else { a };
+        let (mut least, mut greatest, mut missing) = ([X::INFINITY; LANES], [X::NEG_INFINITY; LANES], [0u32; LANES]);
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                least[lane] = lesser(least[lane], chunk[lane]);
+                greatest[lane] = greater(greatest[lane], chunk[lane]);
+                missing[lane] += u32::from(chunk[lane].is_missing());
+            }
         }
-        Self { least, greatest, n_missing, len: values.len() }
+        for &value in rest {
+            least[0] = lesser(least[0], value);
+            greatest[0] = greater(greatest[0], value);
+            missing[0] += u32::from(value.is_missing());
+        }
+        Self {
+            least: least.into_iter().fold(X::INFINITY, lesser),
+            greatest: greatest.into_iter().fold(X::NEG_INFINITY, greater),
+            n_missing: missing.into_iter().sum::<u32>() as usize,
+            len: values.len(),
+        }
     }
 
     /// Of values in ascending order, of which the first `n_values` are not missing.
