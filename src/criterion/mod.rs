@@ -37,7 +37,7 @@ pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
 pub(crate) use self::running::RunningSums;
 pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
-pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary};
+pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::split::Contest;
 
 /// A loss that a tree can minimise greedily. It is chosen once per fit, so that every kernel is

@@ -288,7 +288,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let Some(tiny) = &mut self.tiny else { return false };
         let Subtree { n_rows, cells, items, .. } = &self.subtree;
         let orders = self.subtree.orders_of(fit.criterion, task);
-        let root = TinyRoot { fit, cells: LocalCells { cells, n_rows: *n_rows }, orders };
+        let root = TinyRoot { fit, node: &task.node, cells: LocalCells { cells, n_rows: *n_rows }, orders };
         if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
         }
