@@ -91,7 +91,7 @@ def find_labels(column: Column) -> NDArray[Any]:
     """Get the labels that occur in a column, in ascending order if they can be compared."""
     places, labels = _factorize(column)
     occur = np.unique(places[places >= 0])
-    found = list(dict.fromkeys(labels[place] for place in occur if not _is_missing(labels[place])))
+    found = list(dict.fromkeys(labels[place] for place in occur if not is_missing(labels[place])))
     try:
         found.sort()
     except TypeError:
@@ -163,7 +163,8 @@ def _factorize(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
     return places, labels
 
 
-def _is_missing(label: object) -> bool:
+def is_missing(label: object) -> bool:
+    """Whether a label is None, NaN or one of pandas' missing values."""
     # pandas has its own missing values, whose comparison with themselves is not True either.
     is_nan = isinstance(label, Real) and label != label
     return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")
