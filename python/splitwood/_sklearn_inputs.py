@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -77,6 +78,8 @@ def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -
     names = getattr(estimator, "feature_names_in_", None)
     mask = find_categorical(estimator.categorical_features, columns, names)
     if mask.any():
+        # Labels are first collected, then encoded; the rows are read once.
+        columns = [column._replace(factorize=cache(column.factorize)) for column in columns]
         estimator.is_categorical_ = mask
         estimator.categories_ = [
             find_labels(column) if is_categorical else None

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -501,9 +501,23 @@ def test_labels_of_any_type():
     [
         pd.DataFrame({"a": [[1], [2]]}),
         pl.DataFrame({"a": [[1], [2]]}),
+        pl.DataFrame({"a": [{"b": 1}, {"b": 2}]}),
+        pl.DataFrame({"a": pl.Series([[1], [2]], dtype=pl.Array(pl.Int64, 1))}),
+        pl.DataFrame({"a": pl.Series([object(), object()], dtype=pl.Object)}),
+        pa.table({"a": [[1], [2]]}),
+        pa.table({"a": [{"b": 1}, {"b": 2}]}),
         np.array([[{"a": 1}], [{"b": 2}]], object),
     ],
-    ids=["pandas", "polars", "numpy"],
+    ids=[
+        "pandas",
+        "polars",
+        "polars struct",
+        "polars array",
+        "polars object",
+        "pyarrow",
+        "pyarrow struct",
+        "numpy",
+    ],
 )
 def test_what_cannot_be_a_label_is_refused(X):
     with pytest.raises(ValueError, match=r"^X: column ('a'|0) holds values that can't be labels"):
@@ -522,17 +536,30 @@ def columns_of_labels(draw):
     return draw(st.lists(st.none() | strategies[kind], min_size=1, max_size=12))
 
 
-@given(
-    column=columns_of_labels(), library=st.sampled_from(["pandas", "polars", "pyarrow", "objects"])
-)
+def polars_words(column, dtype):
+    """Make a column of strings or categories; polars has no other categories."""
+    is_text = any(isinstance(label, str) for label in column)
+    return pl.DataFrame({"a": pl.Series(column, dtype=dtype(column) if is_text else None)})
+
+
+MAKERS = {
+    "pandas": lambda column: pd.DataFrame({"a": pd.Series(column, dtype=object)}),
+    "pandas categories": lambda column: pd.DataFrame({"a": pd.Categorical(column)}),
+    "polars": lambda column: pl.DataFrame({"a": column}),
+    "polars categories": lambda column: polars_words(column, lambda _: pl.Categorical),
+    "polars enum": lambda column: polars_words(
+        column, lambda column: pl.Enum(["unused", *{c for c in column if c is not None}][::-1])
+    ),
+    "pyarrow": lambda column: pa.table({"a": column}),
+    "pyarrow dictionary": lambda column: pa.table({"a": pa.array(column).dictionary_encode()}),
+    "objects": lambda column: np.array(column, dtype=object)[:, None],
+}
+
+
+@given(column=columns_of_labels(), library=st.sampled_from(sorted(MAKERS)))
 def test_codes_are_those_of_the_labels_for_every_library(column, library):
-    makers = {
-        "pandas": lambda: pd.DataFrame({"a": pd.Series(column, dtype=object)}),
-        "polars": lambda: pl.DataFrame({"a": column}),
-        "pyarrow": lambda: pa.table({"a": column}),
-        "objects": lambda: np.array(column, dtype=object)[:, None],
-    }
-    X, y = makers[library](), np.arange(len(column), dtype=float)
+    assume(library != "pyarrow dictionary" or any(label is not None for label in column))
+    X, y = MAKERS[library](column), np.arange(len(column), dtype=float)
     model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
     expected = sorted({label for label in column if label is not None})
     assert model.categories_[0].tolist() == expected
@@ -542,6 +569,42 @@ def test_codes_are_those_of_the_labels_for_every_library(column, library):
     np.testing.assert_allclose(model.predict(X), means, rtol=1e-9)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("library", sorted(MAKERS))
+def test_a_fit_and_a_prediction_read_the_rows_of_a_column_once(library, monkeypatch):
+    counted = []
+
+    def count(column):
+        def factorize():
+            counted.append(column.name)
+            return column.factorize()
+
+        return column._replace(factorize=factorize)
+
+    reader = splitwood._inputs.read_columns
+    monkeypatch.setattr(
+        splitwood._inputs,
+        "read_columns",
+        lambda X: None if (columns := reader(X)) is None else [*map(count, columns)],
+    )
+    arrays = splitwood._inputs.array_columns
+    monkeypatch.setattr(splitwood._inputs, "array_columns", lambda X: [*map(count, arrays(X))])
+    X = MAKERS[library](["b", "a", None, "b"])
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 2.0, 3.0, 4.0])
+    assert len(counted) == 1
+    model.predict(X)
+    assert len(counted) == 2
+
+
+def test_codes_of_polars_with_gaps_are_found():
+    # Categories of earlier columns take codes between those of this one.
+    words = [f"word {i}" for i in range(5000)]
+    held = pl.Series([words[0], *words, words[-1]], dtype=pl.Categorical)
+    X = pl.DataFrame({"a": held.filter(held.is_in([words[0], words[-1]]))})
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 1.0, 2.0, 2.0])
+    assert model.categories_[0].tolist() == [words[0], words[-1]]
+    np.testing.assert_array_equal(model.predict(X), [1.0, 1.0, 2.0, 2.0])
 
 
 # ---- refusals ------------------------------------------------------------------------------------
