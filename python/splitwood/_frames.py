@@ -44,6 +44,11 @@ class Column(NamedTuple):
         """Whether the library's dtype is one for categories."""
         return self.label.startswith(("category", "Categorical", "Enum", "dictionary"))
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the entries are strings."""
+        return self.dtype.kind in "SU"
+
 
 def from_stream(X: Any) -> Any:
     """Read a table of another library that has Arrow's stream interface; return all else as it is.
@@ -120,11 +125,12 @@ def _checked(column: Column) -> Column:
             "sklearn.preprocessing.OneHotEncoder, or pass its codes as numbers if their order "
             "means something"
         )
-    elif kind in "SU":
+    elif column.is_text:
         problem = f"holds strings ({label})"
         remedy = (
-            "fit with it among the categorical_features, encode it as numbers, for example with "
-            "sklearn.preprocessing.OrdinalEncoder, or drop it"
+            'fit with categorical_features="from_dtype" or with it among the categorical_features, '
+            "encode it as numbers, for example with sklearn.preprocessing.OrdinalEncoder, or drop "
+            "it"
         )
     elif kind in "mM":
         problem = f"holds dates or times ({label})"

@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from ._categories import codes_of, encode, find_categorical, find_labels, is_missing
+from ._categories import (
+    codes_of,
+    encode,
+    find_categorical,
+    find_labels,
+    is_missing,
+    warn_of_identifiers,
+)
 from ._frames import gather
 from ._inputs import CELL_DTYPES, label_dtype, read_labelled, read_rows
 from ._sparse import is_sparse
@@ -85,6 +92,7 @@ def _checked_categories(estimator: BaseTree, X: ArrayLike, checks: _FitChecks) -
             find_labels(column) if is_categorical else None
             for column, is_categorical in zip(columns, mask, strict=True)
         ]
+        warn_of_identifiers(columns, estimator.categories_)
         estimator._codes = [
             None if labels is None else codes_of(labels) for labels in estimator.categories_
         ]

@@ -140,6 +140,7 @@ impl<C: Criterion> Criterion for Outputs<C> {
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
     const WEIGHTED: bool = C::WEIGHTED;
+    const OFTEN_GAINS_NOTHING: bool = C::OFTEN_GAINS_NOTHING;
 
     fn describe(&self, rows: &[u32]) -> Self::NodeStats {
         OutputsNode { outputs: self.0.iter().map(|output| output.criterion.describe(&output.gather(rows))).collect() }

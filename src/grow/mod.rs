@@ -9,6 +9,7 @@
 
 mod assemble;
 mod category;
+mod category_sets;
 pub(crate) mod general;
 mod inherited;
 mod monotonic;

@@ -66,6 +66,9 @@ pub struct Model {
     parameters: Option<String>,
 }
 
+/// A share of a class is at most 1, up to rounding.
+const LARGEST_SHARE: f64 = 1.0 + 1e-9;
+
 /// The parts of a model that is to be written.
 #[derive(Clone, Copy)]
 struct Contents<'a> {
@@ -114,7 +117,7 @@ impl Model {
     /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
-    /// If the leaves don't have one number per label, or a label is not finite.
+    /// If the leaves don't have one number per label, a number is no share, or a label is not finite.
     pub fn classifier(tree: Tree, classes: Vec<Labels>) -> Result<Self> {
         Self::new(tree, Task::Classification(classes))
     }
@@ -137,6 +140,12 @@ impl Model {
         if tree.n_values() != needed {
             let problem = format!("needs {needed} values per leaf, got {}", tree.n_values());
             return Err(Error::argument("tree", problem));
+        }
+        if let Task::Classification(_) = task
+            && let Some(i) = tree.statistics.values.iter().position(|share| !(0.0..=LARGEST_SHARE).contains(share))
+        {
+            let (share, node) = (tree.statistics.values[i], i / needed);
+            return Err(Error::argument("tree", format!("node {node} has {share} as the share of a class")));
         }
         Ok(Self { tree, task, feature_names: None, parameters: None })
     }

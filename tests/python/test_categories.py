@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -55,13 +55,17 @@ def loss_of(criterion, y, weight):
     return -weight.sum() * sum(p * np.log2(p) for p in (mean, 1 - mean) if p > 0)
 
 
-def best_loss(criterion, labels, y, weight):
-    """The lowest loss of all splits of the labels into two sets; None counts as a label."""
+def best_loss(criterion, labels, y, weight, min_rows=1, min_weight=0.0):
+    """The lowest loss of all allowed splits of the labels into two sets; None counts as a label."""
     losses = [loss_of(criterion, y, weight)]
     groups = sorted(set(labels), key=str)
     for size in range(1, len(groups)):
         for chosen in combinations(groups, size):
             left = np.array([label in chosen for label in labels])
+            if min(left.sum(), (~left).sum()) < min_rows:
+                continue
+            if min(weight[left].sum(), weight[~left].sum()) < min_weight:
+                continue
             sides = [loss_of(criterion, y[side], weight[side]) for side in (left, ~left)]
             if None not in sides:
                 losses.append(sum(sides))
@@ -94,6 +98,42 @@ def test_the_first_split_is_the_best_of_all_sets(criterion, rows):
     assert model.tree_.impurity[0] * weight.sum() == pytest.approx(
         loss_of(criterion, y, weight), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(rows=labelled_rows(), min_rows=st.integers(1, 6), share=st.sampled_from([0.0, 0.2, 0.4]))
+def test_where_a_rule_forbids_the_best_set_the_best_allowed_one_is_found(
+    criterion, rows, min_rows, share
+):
+    labels, y, weight = rows
+    y = np.minimum(y, 1.0) if criterion in ("gini", "entropy") else y
+    rules = {"min_samples_leaf": min_rows, "min_weight_fraction_leaf": share}
+    model = tree_of(criterion, max_depth=1, categorical_features=[0], **rules)
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss(criterion, labels, y, weight, min_rows, share * weight.sum())
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_set_that_is_no_cut_of_the_order_of_means():
+    # The lowest mean is that of c, which has no events and can't be alone.
+    X = np.array([["c"], ["e"], ["d"]], dtype=object)
+    model = DecisionTreeRegressor(criterion="poisson", categorical_features=[0], max_depth=1)
+    model.fit(X, [0.0, 1.0, 1.0], [1.0, 2.0, 4.0])
+    assert leaf_loss(model) * 7.0 == pytest.approx(2 * np.log(1.5))
+
+
+@given(seed=st.integers(0, 2**32), n_labels=st.integers(3, 10), min_rows=st.integers(2, 12))
+@settings(max_examples=20)
+def test_all_sets_of_ten_labels_are_tried(seed, n_labels, min_rows):
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(n_labels), rng.integers(0, n_labels, 20)]).astype(object)
+    y, weight = rng.normal(size=len(labels)), rng.integers(1, 4, len(labels)).astype(float)
+    model = tree_of(
+        "squared_error", max_depth=1, categorical_features=[0], min_samples_leaf=min_rows
+    )
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss("squared_error", labels, y, weight, min_rows)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -307,9 +347,30 @@ def test_from_dtype_takes_what_the_table_calls_categories(name):
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_from_dtype_takes_no_strings(name):
-    with pytest.raises(ValueError, match=r"^X: column 'city' holds strings.*categorical_features"):
-        fitted(SILENT[name], categorical_features="from_dtype")
+def test_from_dtype_takes_strings(name):
+    model = fitted(SILENT[name], categorical_features="from_dtype")
+    assert_same_tree(model, fitted())
+    assert model.is_categorical_.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_strings_are_refused_with_the_remedy(name):
+    with pytest.raises(ValueError, match=r"^X: column 'city' holds strings.*\"from_dtype\""):
+        DecisionTreeRegressor().fit(SILENT[name], Y)
+
+
+def test_a_column_of_identifiers_is_warned_of_by_name():
+    stamps = [f"2013-01-01 {i:05}" for i in range(150)]
+    X = pd.DataFrame({"stamp": stamps, "side": ["a", "b", "c"] * 50})
+    y = np.arange(150.0)
+    with pytest.warns(UserWarning, match=r"in 'stamp' \(150 labels in 150 rows\)") as caught:
+        DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DecisionTreeRegressor(categorical_features=["side"]).fit(X[["side"]], y)
+        # A few rows may well have a label each.
+        DecisionTreeRegressor(categorical_features="from_dtype").fit(X[:50], y[:50])
 
 
 @pytest.mark.parametrize("X", [np.eye(4), np.eye(4, dtype=np.float32), pd.DataFrame(np.eye(4))])
