@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 PYTEST_WORKERS ?= auto --maxprocesses=4
 COMPARE_ARGS ?=
 FUZZ_TIMES ?= 50
+ORACLE_NODES ?= 100000
 SOAK_ARGS ?=
 
 # Where a virtual environment has its programs.
@@ -104,9 +105,10 @@ target/oldest/pyvenv.cfg: target/oldest.txt
 test-oldest: target/oldest/pyvenv.cfg ## Python tests with the lowest versions that pyproject.toml allows, on Python 3.11
 	PIP_CONSTRAINT="$$(pwd)/target/oldest.txt" $(MAKE) VENV=target/oldest test-python
 
-explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, on other random cases each time
+explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests and the exact oracle, on other random cases each time
 	$(CARGO) test --quiet --tests
 	HYPOTHESIS_PROFILE=explore $(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
+	$(PY) tests/python/oracle.py --nodes $(ORACLE_NODES) --large 300
 
 # The cases differ from run to run; a failure prints how to repeat it.
 fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests

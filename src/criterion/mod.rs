@@ -58,6 +58,10 @@ pub(crate) trait Criterion: Sync + Sized {
     type TinyKernel: TinyKernel<Self> + Send;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
+    /// Whether nodes that are not pure often have no cut with a gain, as around medians.
+    const OFTEN_GAINS_NOTHING: bool = false;
+    /// Whether the criterion itself forbids some cuts, by the targets of a side.
+    const FORBIDS_SIDES: bool = false;
 
     /// Describes the targets of a node; they ascend if the criterion ranks them. Reported
     /// statistics may depend on the order of the items by rounding; sums that decide between splits

@@ -11,6 +11,7 @@
 mod assemble;
 mod by_node;
 mod category;
+mod category_sets;
 pub(crate) mod general;
 mod inherited;
 mod monotonic;

@@ -168,10 +168,11 @@ impl<'a, X: Cell, C: RunningSums> SparseEngine<'a, X, C> {
         let search = NodeSearch { engine: self, open, start, contributions: &contributions };
         let findings = search.find_cuts(&search.draw(&mut workers[0].drawer), workers);
         let Worker { contest, scratch, .. } = &mut workers[0];
-        let split = decide(findings.iter().copied(), fit.criterion.noise(node), |feature, least| {
-            contest.restart_from(least);
+        let (found, noise) = (findings.iter().copied(), fit.criterion.noise(node));
+        let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+            contest.restart_for(aim);
             search.offer(open.rows.find(feature)?, contest, scratch);
-            contest.found().map(|found| found.cut)
+            contest.found()
         });
         workers[0].findings = findings;
         workers[0].contributions = contributions;

@@ -2,6 +2,7 @@
 //! few that pass get their gain from the sums of the classes.
 
 use super::{ClassContribution, ClassNode, ClassSample, Classes, x_ln_x};
+use crate::criterion::poisson::h;
 use crate::criterion::{ContributionsOf, Cuts};
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -90,11 +91,17 @@ impl<T: ClassSample> Classes<T> {
                 squares / (weight as f64 * rest as f64) / node.total as f64
             }
             Impurity::Entropy => {
-                let share = |part: i64, all: i64| {
-                    if part == 0 { 0.0 } else { part as f64 * libm::log(part as f64 / all as f64) }
-                };
-                let kept: f64 = classes().map(|(&l, &all)| share(l, all) + share(all - l, all)).sum();
-                (kept - (share(weight, node.total) + share(rest, node.total))).max(0.0)
+                // With the share q of a class in the node and (1 + x)·q in a child of weight w, the
+                // gain is Σ w·q·h(x). No term is negative, so no digit is lost in a node that is
+                // nearly pure, or whose weights span many decades.
+                let excess = |d: f64, all: f64, w: f64| w * h(d / (all * w));
+                classes()
+                    .map(|(&l, &all)| {
+                        let d = i128::from(node.total) * i128::from(l) - i128::from(weight) * i128::from(all);
+                        let (d, all) = (d as f64, all as f64);
+                        all * (excess(d, all, weight as f64) + excess(-d, all, rest as f64)) / node.total as f64
+                    })
+                    .sum()
             }
         }
     }

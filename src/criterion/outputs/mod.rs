@@ -130,6 +130,7 @@ impl<C: OutputCriterion> Criterion for Outputs<C> {
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
     const WEIGHTED: bool = C::WEIGHTED;
+    const OFTEN_GAINS_NOTHING: bool = C::OFTEN_GAINS_NOTHING;
 
     fn describe(&self, rows: &[u32]) -> Self::NodeStats {
         let mut items = Vec::with_capacity(rows.len());

@@ -171,7 +171,7 @@ fn grid_of(numbers: impl Iterator<Item = f64>) -> Grid {
 
 /// (1 + x) · ln(1 + x) − x for x >= −1, without cancellation. It does not use `f64::ln_1p`, whose
 /// last bit differs between platforms.
-fn h(x: f64) -> f64 {
+pub(super) fn h(x: f64) -> f64 {
     if x.abs() < 0.1 {
         // x² · Σ (−x)^k / ((k + 1)(k + 2)). The terms left out are below 2^-53 of the sum.
         let series = (0..15).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum);
@@ -193,6 +193,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
     const WEIGHTED: bool = T::WEIGHTED;
+    const FORBIDS_SIDES: bool = true;
 
     fn describe(&self, items: &[T]) -> PoissonNode {
         PoissonNode::new(items)

@@ -175,8 +175,19 @@ impl TinyAbsoluteError {
         let top = cuts.iter().map(|cut| cut.0).reduce(f64::max)?;
         // Each target was rounded to a unit of the grid.
         let bar = near(top, len as f64);
+        if bar <= 0.0 {
+            let all: Vec<_> = cuts.iter().map(|cut| cut.1).collect();
+            return middle_of_most(&all);
+        }
         cuts.iter().find(|cut| cut.0 >= bar).map(|cut| cut.1)
     }
+}
+
+/// The middle cut of the feature with the most cuts, as where no cut gains anything (`split.rs`).
+fn middle_of_most(cuts: &[(usize, usize)]) -> Option<(usize, usize)> {
+    let of_features = cuts.chunk_by(|a, b| a.0 == b.0);
+    let most = of_features.reduce(|best, next| if next.len() > best.len() { next } else { best })?;
+    Some(most[(most.len() - 1) / 2])
 }
 
 /// From targets in ascending order.
