@@ -8,12 +8,13 @@ PYTEST_ARGS ?=
 PYTEST_WORKERS ?= auto --maxprocesses=4
 COMPARE_ARGS ?=
 FUZZ_TIMES ?= 50
+ORACLE_NODES ?= 100000
 SOAK_ARGS ?=
 
 # Where a virtual environment has its programs.
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PY := $(VENV)/$(BIN)/python
-PYTHON_DIRS := python tests/python tests/golden examples benches .github
+PYTHON_DIRS := python tests/python tests/golden examples benches docs/site .github
 # Folders count too: a file that was removed changes its folder.
 RUST_SOURCES := $(shell find src) $(wildcard build.rs) Cargo.toml $(wildcard Cargo.lock)
 
@@ -29,7 +30,7 @@ unexport MAKEFLAGS MFLAGS
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # `setup` and `compile-tests` do nothing that `test` does not do; CI runs them beside the linters.
-.PHONY: help build demo setup compile-tests test test-rust test-python test-oldest explore fuzz valgrind lint lint-rust lint-python \
+.PHONY: help build demo setup compile-tests test test-rust test-python test-oldest explore fuzz valgrind docs lint lint-rust lint-python \
     format bench compare soak \
     wheel build-wheel build-sdist try-wheel try-sdist try-wheel-musl test-wheel test-free-threaded crate links publish \
     lint-workflows msrv clean
@@ -54,7 +55,11 @@ $(VENV)/requirements-%.txt: pyproject.toml $(VENV)/pyvenv.cfg
 
 # Under `make -j`, one pip at a time for packages that share dependencies.
 $(VENV)/requirements-lint.txt: | $(VENV)/requirements-build.txt
-$(VENV)/requirements-test.txt $(VENV)/requirements-bench.txt: | $(VENV)/installed
+$(VENV)/requirements-test.txt $(VENV)/requirements-bench.txt $(VENV)/requirements-docs.txt: | $(VENV)/installed
+# `make docs` by itself needs no packages of the tests.
+ifneq ($(filter-out docs,$(MAKECMDGOALS)),)
+$(VENV)/requirements-docs.txt: | $(VENV)/requirements-test.txt
+endif
 
 # An editable install: Python sources are used in place, Rust sources are compiled when they change.
 $(VENV)/installed: $(RUST_SOURCES) pyproject.toml $(VENV)/requirements-build.txt
@@ -64,7 +69,10 @@ $(VENV)/installed: $(RUST_SOURCES) pyproject.toml $(VENV)/requirements-build.txt
 
 build: $(VENV)/installed ## compile the package in release mode and install it in the environment
 
-setup: $(VENV)/installed $(VENV)/requirements-lint.txt $(VENV)/requirements-test.txt ## build, and what lint and test need
+# One of the Python tests builds the site.
+FOR_TESTS = $(VENV)/installed $(VENV)/requirements-test.txt $(VENV)/requirements-docs.txt
+
+setup: $(FOR_TESTS) $(VENV)/requirements-lint.txt ## build, and what lint and test need
 
 compile-tests: ## compile the Rust tests without running them
 	$(CARGO) test --quiet --no-run
@@ -81,7 +89,7 @@ test: test-rust test-python ## all the tests: Rust, documentation, Python
 test-rust: ## Rust tests and documentation tests; no Python needed
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --quiet
 
-test-python: $(VENV)/installed $(VENV)/requirements-test.txt ## Python tests on the release build
+test-python: $(FOR_TESTS) ## Python tests on the release build
 	$(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
 
 # The lowest versions that pyproject.toml allows, as constraints for pip. The extras demo, bench and lint are tools of
@@ -104,9 +112,10 @@ target/oldest/pyvenv.cfg: target/oldest.txt
 test-oldest: target/oldest/pyvenv.cfg ## Python tests with the lowest versions that pyproject.toml allows, on Python 3.11
 	PIP_CONSTRAINT="$$(pwd)/target/oldest.txt" $(MAKE) VENV=target/oldest test-python
 
-explore: $(VENV)/installed $(VENV)/requirements-test.txt ## the property tests, on other random cases each time
+explore: $(FOR_TESTS) ## the property tests and the exact oracle, on other random cases each time
 	$(CARGO) test --quiet --tests
 	HYPOTHESIS_PROFILE=explore $(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
+	$(PY) tests/python/oracle.py --nodes $(ORACLE_NODES) --large 300
 
 # The cases differ from run to run; a failure prints how to repeat it.
 fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests
@@ -126,6 +135,11 @@ valgrind: ## memcheck over the tests of the modules with unsafe code
 	done
 	PROPTEST_RNG_SEED=1 CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9" \
 	    $(CARGO) test --quiet --lib -- --test-threads=1 $(UNSAFE_MODULES)
+
+# The pages are those of docs/ and the docstrings; the examples run. A warning is an error. With REPOSITORY, the pages link
+# to it.
+docs: $(VENV)/installed $(VENV)/requirements-docs.txt ## build the site in target/docs/html: guides, API reference, examples
+	REPOSITORY="$(REPOSITORY)" $(PY) docs/site/build.py target/docs
 
 lint: lint-python lint-rust lint-workflows ## rustfmt, clippy, ruff, mypy, stubtest, pyright, the width of comments, workflows
 

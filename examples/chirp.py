@@ -1,4 +1,10 @@
-"""Draw how a tree learns a chirp, y = cos(x²) on [0, π], as a still and as an animation.
+"""
+Watch a tree learn a chirp
+==========================
+
+Draw how a tree learns a chirp, y = cos(x²) on [0, π], as a still and as an animation.
+
+.. code-block:: sh
 
     python examples/chirp.py [folder]
 
@@ -12,7 +18,7 @@ import numpy as np
 
 from splitwood import animate_growth, plot_growth
 
-PICTURES = Path(__file__).parents[1] / "docs/pictures"
+PICTURES = Path(sys.argv[0]).resolve().parents[1] / "docs/pictures"
 SETTINGS = {"min_samples_leaf": 2}
 
 

@@ -1,4 +1,10 @@
-"""Draw the pictures of docs/choosing-a-criterion.md: what each criterion is for.
+"""
+What each criterion is for
+==========================
+
+Draw the pictures of docs/choosing-a-criterion.md: what each criterion is for.
+
+.. code-block:: sh
 
     python examples/criteria.py [folder]
 
@@ -19,7 +25,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-PICTURES = Path(__file__).parents[1] / "docs/pictures"
+PICTURES = Path(sys.argv[0]).resolve().parents[1] / "docs/pictures"
 # Sharp at full width on dense screens.
 PIXELS = 1_800
 # Readers with any colour vision can tell these apart, and in grey by their lightness.

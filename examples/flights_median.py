@@ -1,8 +1,14 @@
-"""Draw how late flights are by the time of day: trees of means, of medians and of quantiles.
+"""
+When the median beats the mean
+==============================
+
+Draw how late flights are by the time of day: trees of means, of medians and of quantiles.
 
 Most flights that left New York in 2013 arrived early, and some arrived hours late. The mean follows
 those few flights. Half of the flights are later than the median, and eight of ten are between the
 two quantiles.
+
+.. code-block:: sh
 
     python examples/flights_median.py [picture.png]
 
@@ -19,7 +25,7 @@ import numpy as np
 
 from splitwood import DecisionTreeRegressor
 
-PICTURE = Path(__file__).parents[1] / "docs/pictures/flights-median.png"
+PICTURE = Path(sys.argv[0]).resolve().parents[1] / "docs/pictures/flights-median.png"
 # Leaves of thousands of flights: steps that a reader can follow.
 SETTINGS = {"max_depth": 4, "min_samples_leaf": 8_000}
 POINTS = 6_000

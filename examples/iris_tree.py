@@ -1,4 +1,10 @@
-"""Draw the tree of the iris data, and take a picture of its display in a notebook.
+"""
+Draw a tree
+===========
+
+Draw the tree of the iris data, and take a picture of its display in a notebook.
+
+.. code-block:: sh
 
     python examples/iris_tree.py [folder]
 
@@ -16,7 +22,7 @@ from sklearn.datasets import load_iris
 
 from splitwood import DecisionTreeClassifier, plot_tree
 
-PICTURES = Path(__file__).parents[1] / "docs/pictures"
+PICTURES = Path(sys.argv[0]).resolve().parents[1] / "docs/pictures"
 PAGE = "<!doctype html><meta charset='utf-8'><body style='margin:12px'>{}</body>"
 WINDOW = "460,470"
 # Sharp at half of a page's width on dense screens.

@@ -1,4 +1,10 @@
-"""Draw how a tree learns a surface, sinc on a grid, as a still and as an animation.
+"""
+Watch a tree learn a surface
+============================
+
+Draw how a tree learns a surface, sinc on a grid, as a still and as an animation.
+
+.. code-block:: sh
 
     python examples/sinc.py [folder]
 
@@ -12,7 +18,7 @@ import numpy as np
 
 from splitwood import animate_growth, plot_growth
 
-PICTURES = Path(__file__).parents[1] / "docs/pictures"
+PICTURES = Path(sys.argv[0]).resolve().parents[1] / "docs/pictures"
 
 
 def sinc_on_a_grid(points: int = 64) -> tuple[np.ndarray, np.ndarray]:

@@ -72,8 +72,12 @@ pub(crate) fn keep_rows<const LEFT: bool>(from: &[u16], goes_left: &[bool; LOCAL
 
 /// Moves the rows that go left to the front, both sides in their old order. Returns how many go
 /// left.
-pub(crate) fn partition_in_place(rows: &mut [u32], goes_left: impl Fn(u32) -> bool, spare: &mut Vec<u32>) -> usize {
-    spare.resize(spare.len().max(rows.len()), 0);
+pub(crate) fn partition_in_place<T: Copy + Default>(
+    rows: &mut [T],
+    goes_left: impl Fn(T) -> bool,
+    spare: &mut Vec<T>,
+) -> usize {
+    spare.resize(spare.len().max(rows.len()), T::default());
     let (mut left, mut right) = (0, 0);
     for place in 0..rows.len() {
         let row = rows[place];

@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::split::{Cut, Found, Split, near};
+use crate::split::{Aim, Found, Split, near};
 
 /// The highest gain that any thread has found for a node.
 #[derive(Default)]
@@ -35,22 +35,30 @@ impl Incumbent {
 ///
 /// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie
 /// with the highest gain of all, `search_again` finds the feature's first cut with at least the
-/// gain that does.
+/// gain that does. If no cut of the node gains anything and `avoids_chains` is true, the feature
+/// with the most cuts wins, with the cut in the middle of them.
 pub(crate) fn decide(
     findings: impl Iterator<Item = (usize, Found)> + Clone,
     noise: f64,
-    search_again: impl FnOnce(usize, f64) -> Option<Cut>,
+    avoids_chains: bool,
+    mut search_again: impl FnMut(usize, Aim) -> Option<Found>,
 ) -> Option<Split> {
     let gain = findings.clone().map(|(_, found)| found.top).reduce(f64::max)?;
     let least = near(gain, noise);
+    if avoids_chains && least <= 0.0 {
+        let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
+        let most = middles.reduce(|best, next| if next.1.top > best.1.top { next } else { best });
+        return most.map(|(feature, middle)| Split { feature, gain, cut: middle.cut });
+    }
     let (feature, found) = findings.into_iter().find(|(_, found)| found.top >= least)?;
-    let cut = if found.gain >= least { found.cut } else { search_again(feature, least)? };
+    let cut = if found.gain >= least { found.cut } else { search_again(feature, Aim::FirstFrom(least))?.cut };
     Some(Split { feature, gain, cut })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::split::Cut;
 
     fn found(top: f64, gain: f64) -> Found {
         Found { top, gain, cut: Cut { n_left: 1, missing_left: false } }
@@ -59,20 +67,36 @@ mod tests {
     #[test]
     fn the_first_feature_that_ties_wins() {
         let findings = [found(1.0, 1.0), found(2.0, 2.0), found(2.0 + 1e-12, 2.0)];
-        let split = decide(findings.into_iter().enumerate(), 0.0, |_, _| None).unwrap();
+        let split = decide(findings.into_iter().enumerate(), 0.0, true, |_, _| None).unwrap();
         assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 2.0 + 1e-12, 1));
-        assert!(decide(std::iter::empty(), 0.0, |_, _| None).is_none());
+        assert!(decide(std::iter::empty(), 0.0, true, |_, _| None).is_none());
     }
 
     #[test]
     fn in_a_chain_the_cut_is_looked_for_again() {
         let step = 6e-12;
         let findings = [found(1.0 + step, 1.0), found(1.0 + 2.0 * step, 1.0 + step)];
-        let again = |feature, least: f64| {
+        let again = |feature, aim| {
+            let Aim::FirstFrom(least) = aim else { panic!("{aim:?}") };
             assert!(feature == 0 && least > 1.0 && least <= 1.0 + step);
-            Some(Cut { n_left: 7, missing_left: false })
+            Some(Found { cut: Cut { n_left: 7, missing_left: false }, ..found(1.0, 1.0) })
         };
-        let split = decide(findings.into_iter().enumerate(), 0.0, again).unwrap();
+        let split = decide(findings.into_iter().enumerate(), 0.0, true, again).unwrap();
         assert_eq!((split.feature, split.cut.n_left), (0, 7));
+    }
+
+    #[test]
+    fn without_any_gain_the_feature_with_the_most_cuts_wins() {
+        let findings = [found(0.0, 0.0), found(1.0, 0.0), found(0.0, 0.0), found(0.0, 0.0)];
+        let again = |feature: usize, aim| {
+            assert_eq!(aim, Aim::Middle);
+            let n_cuts = [3.0, 6.0, 5.0, 6.0][feature];
+            Some(Found { cut: Cut { n_left: 4, missing_left: false }, ..found(n_cuts, n_cuts) })
+        };
+        // With this noise, a gain of 1 is none.
+        let split = decide(findings.into_iter().enumerate(), 2.0, true, again).unwrap();
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
+        let first = decide(findings.into_iter().enumerate(), 2.0, false, again).unwrap();
+        assert_eq!((first.feature, first.cut.n_left), (0, 1));
     }
 }

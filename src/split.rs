@@ -15,6 +15,11 @@
 //! The winner depends on the gains alone, not on the order of comparisons, so neither the number of
 //! threads nor the skipping of hopeless cuts can change it. Tests: `near_gains_do_not_chain`,
 //! `pruning_with_an_incumbent_changes_nothing`.
+//!
+//! Medians and quantiles often have nodes in which no cut gains anything. There the first cut would
+//! split off a row or a few, and so would the first cuts below it: a chain as deep as there are
+//! rows. So the feature with the most cuts wins instead, with the cut in the middle of them
+//! ([`Aim::Middle`]). Cuts are counted, not rows, so that integer weights equal repeated rows.
 
 use std::ops::Range;
 
@@ -168,6 +173,16 @@ pub(crate) fn near(gain: f64, noise: f64) -> f64 {
     gain - (gain * TIE).max(noise)
 }
 
+/// Which cut of a feature is looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Aim {
+    /// The first with at least this gain. All cuts with at least this gain must tie with each
+    /// other.
+    FirstFrom(f64),
+    /// The one in the middle of all cuts, whatever they gain.
+    Middle,
+}
+
 /// The contest of one feature: finds the first cut whose gain ties with the highest one.
 ///
 /// Cost: O(1) per offer. `records` holds only offers that tie with the highest gain so far.
@@ -176,6 +191,8 @@ pub(crate) struct Tournament {
     noise: f64,
     /// Offers below this are ignored.
     floor: f64,
+    /// Whether all offers are recorded, whatever they gain, to find the middle one.
+    finds_middle: bool,
     /// Offers that exceeded all earlier ones, in ascending order of their gains. An offer that does
     /// not exceed an earlier one can't win: where it ties with the highest gain, the earlier one
     /// does too.
@@ -184,28 +201,43 @@ pub(crate) struct Tournament {
 
 impl Tournament {
     pub fn new() -> Self {
-        Self { noise: 0.0, floor: 0.0, records: Vec::new() }
+        Self { noise: 0.0, floor: 0.0, finds_middle: false, records: Vec::new() }
     }
 
     /// Starts a new contest. Gains that can't tie with `incumbent`, a gain of another feature, are
     /// ignored.
     pub fn restart(&mut self, noise: f64, incumbent: f64) {
         self.noise = noise;
+        self.finds_middle = false;
         // Twice: this contest's highest gain may be a tie's width below the incumbent, and its
         // winner another tie's width below that.
         self.floor = near(near(incumbent, noise), noise);
         self.records.clear();
     }
 
-    /// Starts a new contest that finds the first cut with at least this gain. All cuts with at
-    /// least this gain must tie with each other.
-    pub fn restart_from(&mut self, least: f64) {
-        self.floor = least;
+    /// Starts a new contest that finds one cut.
+    pub fn restart_for(&mut self, aim: Aim) {
+        (self.floor, self.finds_middle) = match aim {
+            Aim::FirstFrom(least) => (least, false),
+            Aim::Middle => (f64::NEG_INFINITY, true),
+        };
         self.records.clear();
+    }
+
+    /// The cut in the middle of all that were offered, those with missing values on the right if
+    /// there are any. Its gain is the number of these cuts.
+    fn middle(&self) -> Option<Found> {
+        let on_the_right = self.records.iter().filter(|(_, cut)| !cut.missing_left).count();
+        let n_cuts = if on_the_right > 0 { on_the_right } else { self.records.len() };
+        let &(_, cut) = self.records.get(n_cuts.checked_sub(1)? / 2)?;
+        Some(Found { top: n_cuts as f64, cut, gain: n_cuts as f64 })
     }
 
     /// The winner; `None` if no offer reached the floor.
     pub fn found(&self) -> Option<Found> {
+        if self.finds_middle {
+            return self.middle();
+        }
         let top = self.records.last()?.0;
         let least = near(top, self.noise);
         self.records.iter().find(|record| record.0 >= least).map(|&(gain, cut)| Found { top, cut, gain })
@@ -223,6 +255,10 @@ impl Contest for Tournament {
     }
 
     fn offer(&mut self, gain: f64, cut: Cut) {
+        if self.finds_middle {
+            // Without a gain, the record leaves the bar at the bottom.
+            return self.records.push((f64::NEG_INFINITY, cut));
+        }
         if gain < self.floor {
             return;
         }

@@ -74,9 +74,9 @@ proptest! {
     }
 }
 
-/// Replays best-first growth: makes the splits of the small tree in the order of their gains, the
-/// oldest node first among equals, and checks that no split which was left out gains more, up to
-/// rounding.
+/// Replays best-first growth: makes the splits of the small tree in the order of their gains, and
+/// checks that no split which was left out gains more, up to rounding. Of splits that gain the same
+/// up to rounding, any may have been made first: those whose children were left out are made last.
 fn check_best_first(whole: &Tree, few: &Tree) -> TestCaseResult {
     let loss = |id: usize| whole.weight(id) * whole.impurity(id);
     let gain = |id: usize| whole.children(id).map_or(0.0, |(left, right)| loss(id) - loss(left) - loss(right));
@@ -86,7 +86,15 @@ fn check_best_first(whole: &Tree, few: &Tree) -> TestCaseResult {
         let near = |gain: f64| gain - 1e-10 * loss(0);
         let made = |k: &usize| few.children(open[*k].1).is_some();
         let most = (0..open.len()).filter(made).map(|k| gain(open[k].0)).fold(f64::NEG_INFINITY, f64::max);
-        let Some(next) = (0..open.len()).find(|k| made(k) && gain(open[*k].0) >= near(most)) else { break };
+        let left_out = |k: &usize| {
+            let (old, new) = open[*k];
+            let (old, new) = (whole.children(old).expect("a split"), few.children(new).expect("a split"));
+            let children = [(old.0, new.0), (old.1, new.1)];
+            let ends = children.into_iter().filter(|&(_, new)| few.children(new).is_none());
+            ends.map(|(old, _)| gain(old)).fold(0.0, f64::max)
+        };
+        let equals = (0..open.len()).filter(|k| made(k) && gain(open[*k].0) >= near(most));
+        let Some(next) = equals.min_by(|a, b| left_out(a).total_cmp(&left_out(b))) else { break };
         let best = open.iter().map(|&(id, _)| gain(id)).fold(0.0, f64::max);
         let (old, new) = open.remove(next);
         prop_assert!(gain(old) >= near(best), "{} when there was {}", gain(old), best);

@@ -1,6 +1,6 @@
-"""A case: the data, the tree, and the ratio that splitwood should reach."""
+"""A case: the data, the model, and the ratio that splitwood should reach."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log2
 from typing import Any, Self
 
@@ -12,8 +12,25 @@ FRIEDMAN1 = "friedman1"
 COARSE = "ten values per column"
 TIES = "heavy ties"
 NOISE = "pure noise"
+MISSING = "a tenth missing"
+SPARSE = "sparse, 1 % entries"
+TEXT = "TF-IDF of text"
 FLIGHTS = "New York flights"
 DIAMONDS = "diamonds"
+CENSUS = "census-like, mixed types"
+DIGITS = "digits"
+CANCER = "breast cancer"
+
+# Kinds of models, by the words of the reports.
+TREE = "tree"
+EXTRA_TREE = "extra tree"
+FOREST = "random forest"
+EXTRA_FOREST = "extra-trees forest"
+FORESTS = (FOREST, EXTRA_FOREST)
+
+# Kinds of weights.
+UNIFORM = "weights"
+COUNTS = "bootstrap counts"
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Case:
-    """One fit: data of some size, a depth, a kind of target."""
+    """One fit: data of some size, a model, a depth, a kind of target."""
 
     name: str
     rows: int
@@ -51,17 +68,28 @@ class Case:
     targets: tuple[Target, ...] = ()
     # The heading it is reported under.
     group: str = "other"
-    classes: bool = False
+    model: str = TREE
+    # Further parameters, by scikit-learn's names. Only scikit-learn and splitwood have them.
+    options: dict[str, Any] = field(default_factory=dict)
+    # 0 for values.
+    n_classes: int = 0
+    n_outputs: int = 1
     # What trees for values minimise, by scikit-learn's name.
     criterion: str = "squared_error"
-    weighted: bool = False
+    # UNIFORM, COUNTS, or none.
+    weights: str = ""
     min_samples_leaf: int = 1
+    # The columns that are categories, if the system has them.
+    categories: tuple[int, ...] = ()
     source: str = FRIEDMAN1
     columns: int = 10
     # Two training losses count as equal if they differ by at most this share. Exact trees diverge
     # where two splits gain nearly the same, and scikit-learn skips cuts between values less than
     # 1e-7 apart.
     loss_tolerance: float = 1e-4
+    # Rows that are predicted but not fitted: the loss is theirs. 0: the loss is that of the fitted
+    # rows.
+    held_out: int = 0
     # The most memory that a fit may add, in sizes of X.
     memory_target: float | None = None
     dtype: str = "float32"
@@ -82,6 +110,10 @@ class Case:
         return replace(self, **setting.changes)
 
     @property
+    def n_trees(self) -> int:
+        return self.options.get("n_estimators", 100) if self.model in FORESTS else 1
+
+    @property
     def leaves(self) -> int:
         """The largest possible number."""
         most = self.rows // self.min_samples_leaf
@@ -99,15 +131,43 @@ class Case:
 
     @property
     def title(self) -> str:
-        kind = "two classes" if self.classes else self.criterion.replace("_", " ")
-        kind = f"weighted {kind}" if self.weighted else kind
-        leaf = f", leaves of {self.min_samples_leaf} or more" if self.min_samples_leaf > 1 else ""
-        source = "" if self.source == FRIEDMAN1 else f"{self.source}, "
-        return f"{source}{self.rows:,} × {self.columns}, {kind}, {self._depth}{leaf}"
+        parts = [
+            "" if self.source == FRIEDMAN1 else self.source,
+            f"{self.rows:,} × {self.columns}",
+            "" if self.model == TREE else self._model,
+            self._target,
+            self.weights,
+            *(
+                f"{name}={_shown(value)}"
+                for name, value in self.options.items()
+                if name != "n_estimators"
+            ),
+            "with categories" if self.categories else "",
+            self._depth,
+            f"leaves of {self.min_samples_leaf} or more" if self.min_samples_leaf > 1 else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def _model(self) -> str:
+        return f"{self.model} of {self.n_trees}" if self.model in FORESTS else self.model
+
+    @property
+    def _target(self) -> str:
+        kind = self.criterion.replace("_", " ")
+        if self.n_classes:
+            kind = "two classes" if self.n_classes == 2 else f"{self.n_classes} classes"
+        return kind if self.n_outputs == 1 else f"{self.n_outputs} outputs of {kind}"
 
     @property
     def _depth(self) -> str:
         return "unlimited depth" if self.depth is None else f"depth {self.depth}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "…" if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True)
@@ -128,6 +188,8 @@ class Prediction(Case):
     @property
     def title(self) -> str:
         leaves = self._depth if self.depth else f"{self.rows:,} leaves"
+        if self.model in FORESTS:
+            leaves = f"{self._model}, {leaves}"
         rows = "one row" if self.predicted == 1 else f"{self.predicted:,} rows"
         return f"predict {rows} × {self.columns} {self.dtype}, {leaves}"
 

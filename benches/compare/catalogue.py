@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from compare import diamonds, flights
+from compare import diamonds, flights, forest_cases, option_cases
 from compare.cases import (
     BEST_EXACT_PEER,
     COARSE,
@@ -11,6 +11,7 @@ from compare.cases import (
     NOISE,
     OURS_NAME,
     TIES,
+    UNIFORM,
     Case,
     Limit,
     Prediction,
@@ -20,7 +21,7 @@ from compare.cases import (
 )
 
 SQUARED = Setting("splitwood, squared error", {"criterion": "squared_error"})
-WEIGHTED = Setting("splitwood, weighted", {"weighted": True})
+WEIGHTED = Setting("splitwood, weighted", {"weights": UNIFORM})
 # The most that a tree of medians may cost beside a tree of means.
 MEDIAN_LIMITS = (Limit(OURS_NAME, SQUARED.name, 2), Limit(WEIGHTED.name, SQUARED.name, 5))
 MEDIANS = {
@@ -73,11 +74,11 @@ ABSOLUTE_ERROR = (
 )
 
 CLASSES = (
-    Case("1k-classes", 1_000, None, classes=True, quick=True),
-    Case("10k-classes", 10_000, None, classes=True),
-    Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), classes=True, quick=True),
-    Case("1m-classes", 1_000_000, None, classes=True),
-    Case("100k-classes-depth6", 100_000, 6, classes=True),
+    Case("1k-classes", 1_000, None, n_classes=2, quick=True),
+    Case("10k-classes", 10_000, None, n_classes=2),
+    Case("100k-classes", 100_000, None, (Target("scikit-learn", 20),), n_classes=2, quick=True),
+    Case("1m-classes", 1_000_000, None, n_classes=2),
+    Case("100k-classes-depth6", 100_000, 6, n_classes=2),
 )
 
 DEPTHS = (
@@ -137,10 +138,10 @@ _DIAMONDS = Case(
 REAL = (
     _FLIGHTS,
     replace(_FLIGHTS, name="flights-absolute", targets=(Target("scikit-learn", 40),), **MEDIANS),
-    replace(_FLIGHTS, name="flights-classes", classes=True),
+    replace(_FLIGHTS, name="flights-classes", n_classes=2),
     _DIAMONDS,
     replace(_DIAMONDS, name="diamonds-absolute", quick=False, **MEDIANS),
-    replace(_DIAMONDS, name="diamonds-classes", quick=False, classes=True),
+    replace(_DIAMONDS, name="diamonds-classes", quick=False, n_classes=2),
 )
 
 _DEPTH6 = Prediction(
@@ -209,8 +210,14 @@ GROUPS = {
     "Depth limits": DEPTHS,
     "Few and many columns": COLUMNS,
     "Hard kinds of data": KINDS,
-    "Real data": REAL,
+    "Real data": REAL + option_cases.TABLES,
+    "Options": option_cases.OPTIONS,
+    "Weights": option_cases.WEIGHTS,
+    "Several outputs and classes, counts": option_cases.TARGETS,
+    "Missing values, sparse, wide and small tables": option_cases.INPUTS,
+    "Forests": forest_cases.FITS,
     "Predictions": PREDICTIONS,
+    "Predictions of forests": forest_cases.PREDICTIONS,
 }
 CASES = tuple(replace(case, group=group) for group, cases in GROUPS.items() for case in cases)
 

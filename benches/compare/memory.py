@@ -75,7 +75,7 @@ def _added(work: Callable[[], object]) -> int:
 
 
 def _measure_here(case: Case, system: System, threads: int) -> Memory:
-    small = replace(case, rows=min(case.rows, WARM_UP_ROWS))
+    small = replace(case, rows=min(case.rows, WARM_UP_ROWS), held_out=0)
     predict = system.fit(small, make_data(small), threads)
     data = make_data(case)
     if not isinstance(case, Prediction):

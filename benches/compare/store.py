@@ -52,7 +52,7 @@ def _case_as_json(result: Result) -> dict[str, Any]:
                 "exact": one.system.exact,
                 "seconds": one.seconds,
                 "best": one.best,
-                "training_loss": one.loss,
+                "loss": one.loss,
                 "ratio": result.ratio(one),
             }
             for one in result.measured
@@ -91,7 +91,7 @@ def load(file: Path) -> Run:
 
 def _result(case: Case, stored: dict[str, Any]) -> Result:
     measured = [
-        Measured(_system(case, one["name"]), one["seconds"], one["training_loss"])
+        Measured(_system(case, one["name"]), one["seconds"], one["loss"])
         for one in stored["systems"]
     ]
     memory = {name: Memory(**fields) for name, fields in stored["memory"].items()}

@@ -1,20 +1,35 @@
-"""The packages, each of which fits one tree: exact and unpruned where the package can.
+"""The packages, each of which fits a tree or a forest: exact and unpruned where the package can.
 
 A fit function takes the arrays as they are, so that conversions are part of its time. It returns a
-function that predicts y (for classes, the probability of class 1). It imports its package itself,
-so that only measured packages need to be installed.
+function that predicts y (for two classes, the probability of the second; for more, one column per
+class). It imports its package itself, so that only measured packages need to be installed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from compare import numpy_tree
-from compare.cases import OURS_NAME, Case, Prediction, Setting
-from compare.data import Data
+from compare.cases import (
+    EXTRA_FOREST,
+    EXTRA_TREE,
+    FOREST,
+    FORESTS,
+    MISSING,
+    OURS_NAME,
+    SPARSE,
+    TEXT,
+    TREE,
+    Case,
+    Prediction,
+    Setting,
+)
+from compare.data import SPARSE_DENSITY, Data
 from compare.walker import Walker
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -30,58 +45,96 @@ NAIVE_SECONDS = 10.0
 ABSOLUTE_ERROR_FACTOR = 5
 
 
-def _scikit_learn_style(
-    regressor: type, classifier: type, case: Case, data: Data, **own
-) -> Predict:
-    own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
-    weights = data.weights if case.weighted else None
-    if case.classes:
-        tree = classifier(**own).fit(data.X, data.y, weights)
-        return lambda X: tree.predict_proba(X)[:, 1]
-    return regressor(criterion=case.criterion, **own).fit(data.X, data.y, weights).predict
+# The names of the classes, without Regressor and Classifier, and the modules of scikit-learn.
+ESTIMATORS = {
+    TREE: ("DecisionTree", "tree"),
+    EXTRA_TREE: ("ExtraTree", "tree"),
+    FOREST: ("RandomForest", "ensemble"),
+    EXTRA_FOREST: ("ExtraTrees", "ensemble"),
+}
+
+
+def _scikit_learn_style(module: str, case: Case, data: Data, **own: Any) -> Predict:
+    """Fit an estimator of `module`, which has scikit-learn's names."""
+    kind = "Classifier" if case.n_classes else "Regressor"
+    estimator = getattr(import_module(module), ESTIMATORS[case.model][0] + kind)
+    own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf} | case.options
+    weights = data.weights if case.weights else None
+    if not case.n_classes:
+        return estimator(criterion=case.criterion, **own).fit(data.X, data.y, weights).predict
+    predict = estimator(**own).fit(data.X, data.y, weights).predict_proba
+    if case.n_classes == 2 and case.n_outputs == 1:
+        return lambda X: predict(X)[:, 1]
+    return predict
 
 
 def fit_splitwood(case: Case, data: Data, threads: int) -> Predict:
-    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
-
-    return _scikit_learn_style(
-        DecisionTreeRegressor, DecisionTreeClassifier, case, data, n_jobs=threads
-    )
+    own: dict[str, Any] = {"n_jobs": threads}
+    if case.categories:
+        own["categorical_features"] = list(case.categories)
+    if _is_random(case):
+        own["random_state"] = 0
+    return _scikit_learn_style("splitwood", case, data, **own)
 
 
 def fit_scikit_learn(case: Case, data: Data, threads: int) -> Predict:
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    own = {"n_jobs": threads} if case.model in FORESTS else {}
+    module = f"sklearn.{ESTIMATORS[case.model][1]}"
+    return _scikit_learn_style(module, case, data, random_state=0, **own)
 
-    return _scikit_learn_style(
-        DecisionTreeRegressor, DecisionTreeClassifier, case, data, random_state=0
-    )
+
+def _is_random(case: Case) -> bool:
+    return case.model != TREE or not case.options.keys().isdisjoint({"max_features", "splitter"})
 
 
 def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
     import ydf
 
     ydf.verbose(0)
+    own: dict[str, Any] = {"validation_ratio": 0.0}  # no rows held out, no pruning
+    learner = ydf.CartLearner
+    if case.model in FORESTS:
+        learner, own = ydf.RandomForestLearner, {"num_trees": case.n_trees}
+        # -2 means all; by default it draws a third, or the square root for classes.
+        if not case.n_classes:
+            own["num_candidate_attributes"] = -2
+        own |= {"compute_oob_performances": False, "winner_take_all": False}
     # For classes its only criterion is the entropy.
-    learner = ydf.CartLearner(
+    trained = learner(
         label="y",
-        task=ydf.Task.CLASSIFICATION if case.classes else ydf.Task.REGRESSION,
+        task=ydf.Task.CLASSIFICATION if case.n_classes else ydf.Task.REGRESSION,
         max_depth=-1 if case.depth is None else case.depth + 1,  # counts the root
         min_examples=case.min_samples_leaf,
-        validation_ratio=0.0,  # no rows held out, no pruning
         num_threads=threads,
-    )
-    model = learner.train({"x": data.X, "y": data.y})
-    return lambda X: model.predict({"x": X})
+        **own,
+    ).train({**_columns(case, data.X), "y": data.y})
+    return lambda X: trained.predict(_columns(case, X))
+
+
+def _columns(case: Case, X: np.ndarray) -> dict[str, np.ndarray]:
+    """The rows as YDF takes them: words where columns are categories."""
+    if not case.categories:
+        return {"x": X}
+    words = {f"x{column}": X[:, column].astype(np.int64).astype(str) for column in case.categories}
+    numbers = [column for column in range(case.columns) if column not in case.categories]
+    return {"x": np.ascontiguousarray(X[:, numbers]), **words}
 
 
 def fit_xgboost(case: Case, data: Data, threads: int) -> Predict:
     import xgboost
 
+    own = {}
+    if case.model in FORESTS:
+        # It draws without replacement: as many rows as a bootstrap has different ones.
+        own = {"num_parallel_tree": case.n_trees, "subsample": 0.632}
+        if case.n_classes:
+            own["colsample_bynode"] = case.columns**-0.5
     # Squared error on codes 0 and 1 is the Gini index of two classes, up to a factor.
     model = xgboost.XGBRegressor(
         tree_method="exact",
         n_estimators=1,
         learning_rate=1.0,
+        **own,
         max_depth=XGBOOST_UNLIMITED if case.depth is None else case.depth,
         min_child_weight=case.min_samples_leaf,  # of weight one each
         reg_lambda=0,
@@ -102,7 +155,7 @@ def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
         min_child_weight=0,
         n_jobs=threads,
         verbose=-1,
-    ).fit(data.X, data.y)
+    ).fit(data.X, data.y, categorical_feature=list(case.categories) or "auto")
     return lambda X: model.booster_.predict(X)
 
 
@@ -142,6 +195,12 @@ class System:
     patience: float = inf
     # The criteria by which it grows trees directly, without gradients.
     criteria: tuple[str, ...] = ("squared_error",)
+    models: tuple[str, ...] = (TREE,)
+    # Whether it has scikit-learn's parameters, its weights, several outputs and classes, missing
+    # values and sparse rows.
+    complete: bool = False
+    # Whether a split may separate sets of categories.
+    has_categories: bool = False
     # Whether it is timed when it fits, and when it predicts.
     fits: bool = True
     predicts: bool = True
@@ -165,6 +224,9 @@ class System:
         return (
             (self.predicts if isinstance(case, Prediction) else self.fits)
             and case.criterion in self.criteria
+            and case.model in self.models
+            and (self.complete or not _needs_more(case))
+            and (self.has_categories or not case.categories)
             and case.leaves * case.columns <= self.most_histograms
             and self.expected_seconds(case) <= self.patience
         )
@@ -172,12 +234,29 @@ class System:
     def expected_seconds(self, case: Case) -> float:
         """Roughly the time of a fit."""
         factor = ABSOLUTE_ERROR_FACTOR if case.criterion == "absolute_error" else 1
+        factor *= case.n_trees * case.n_outputs
+        if case.source == SPARSE:
+            factor *= SPARSE_DENSITY
         cells = case.rows * case.columns * case.levels
         return 1e-9 * factor * self.cell_cost * cells + 1e-6 * self.leaf_cost * case.leaves
 
 
-EVERY_CRITERION = ("squared_error", "absolute_error")
-OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, cell_cost=4, criteria=EVERY_CRITERION)
+def _needs_more(case: Case) -> bool:
+    """Whether only scikit-learn and splitwood can fit the case as it is."""
+    options = case.options.keys() - {"n_estimators"}
+    # Forests draw features by default, which YDF and XGBoost can, too.
+    options -= {"max_features"} if case.model in FORESTS else set()
+    unusual = case.n_outputs > 1 or case.n_classes > 2 or bool(case.weights)
+    return bool(options) or unusual or case.source in (SPARSE, TEXT, MISSING)
+
+
+EVERY_CRITERION = ("squared_error", "absolute_error", "poisson")
+COMPLETE: dict[str, Any] = {
+    "criteria": EVERY_CRITERION,
+    "models": tuple(ESTIMATORS),
+    "complete": True,
+}
+OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, cell_cost=4, has_categories=True, **COMPLETE)
 PEERS = (
     System(
         "scikit-learn",
@@ -185,10 +264,10 @@ PEERS = (
         fit_scikit_learn,
         cell_cost=100,
         parallel=False,
-        criteria=EVERY_CRITERION,
+        **COMPLETE,
     ),
-    System("YDF", "ydf", fit_ydf, cell_cost=50),
-    System("XGBoost", "xgboost", fit_xgboost, cell_cost=60),
+    System("YDF", "ydf", fit_ydf, cell_cost=50, models=(TREE, FOREST), has_categories=True),
+    System("XGBoost", "xgboost", fit_xgboost, cell_cost=60, models=(TREE, FOREST)),
     System(
         "LightGBM",
         "lightgbm",
@@ -197,6 +276,7 @@ PEERS = (
         leaf_cost=100,
         exact=False,
         most_histograms=LIGHTGBM_HISTOGRAMS,
+        has_categories=True,
     ),
     System(
         "numpy, presorted",

@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from compare.cases import Case, Prediction
-from compare.data import Data, make_data, make_rows
+from compare.data import make_data, make_rows
+from compare.losses import loss
 from compare.progress import Tell
 from compare.systems import Predict, System, systems_for
 
@@ -47,7 +48,7 @@ class Rounds:
 
 @dataclass
 class Measured:
-    """The times of a system and how well its tree fits the rows it was grown from."""
+    """The times of a system and the loss of its model, on held-out rows if the case has some."""
 
     system: System
     seconds: list[float] = field(default_factory=list)
@@ -76,12 +77,6 @@ def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> f
     return total
 
 
-def training_loss(predict: Predict, case: Case, data: Data) -> float:
-    """Mean squared or absolute error; for classes that of the probability (Brier's score)."""
-    errors = np.asarray(predict(data.X), dtype=np.float64) - data.y
-    return float(np.mean(np.abs(errors) if case.criterion == "absolute_error" else errors**2))
-
-
 def timed(work: Callable[[], T]) -> tuple[float, T]:
     """The best time of the work within one turn, in seconds, and its result."""
     gc.collect()
@@ -99,7 +94,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 def warm_up(systems: Sequence[System], case: Case, threads: int) -> None:
     """Imports, starts thread pools and does other set-up before the measurement."""
-    small = replace(case, rows=WARM_UP_ROWS)
+    small = replace(case, rows=min(case.rows, WARM_UP_ROWS), held_out=0)
     data = make_data(small)
     for system in systems:
         system.fit(small, data, threads)
@@ -141,7 +136,7 @@ def measure(
         )
         seconds, predict = timed(partial(one.system.fit, case, data, threads))
         if not one.seconds:
-            one.loss = training_loss(predict, case, data)
+            one.loss = loss(predict, case, *data.judged)
         one.seconds.append(seconds)
         del predict  # the next system should not have to share the memory
     return measured
@@ -162,7 +157,10 @@ def measure_predictions(
         predict = system.fit(case, data, threads)
         # The first prediction may set things up that the next ones find.
         predict(rows)
-        fitted[system.name] = Measured(system, loss=training_loss(predict, case, data)), predict
+        fitted[system.name] = (
+            Measured(system, loss=loss(predict, case, *data.judged)),
+            predict,
+        )
     for turn, one in turns(case, rounds, [one for one, _ in fitted.values()]):
         progress(
             f"{case.name}: round {turn + 1} of {rounds.repeat}, {one.system.name}",

@@ -99,7 +99,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    try:
+        module = import_module(f".{_LAZY[name]}", __name__)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("sklearn", "scipy"):
+            raise
+        raise ModuleNotFoundError(
+            f"{__name__}.{name} needs scikit-learn: pip install scikit-learn", name="sklearn"
+        ) from error
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

@@ -75,8 +75,10 @@ class BoxText:
     def _share_lines(self, node: int, shares: NDArray[np.float64]) -> list[str]:
         """Get the shares or the weights of the classes of one output."""
         if not self._proportion:
-            shares = shares * self._weight[node]
-        if not self._proportion and np.all(shares == np.rint(shares)):
+            # The weight of a node may be infinite, and of such a node no class has any.
+            with np.errstate(over="ignore", invalid="ignore"):
+                shares = shares * self._weight[node]
+        if not self._proportion and np.all(shares == np.rint(shares)) and np.isfinite(shares).all():
             texts = [str(int(v)) for v in shares]
         else:
             texts = [self._labels.number(v) for v in shares]

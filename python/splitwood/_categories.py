@@ -7,6 +7,7 @@ have no code; the core treats them as missing values.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal
@@ -38,7 +39,7 @@ def find_categorical(
                 'categorical_features: must be "from_dtype", a mask, indices or names of features, '
                 f"or None, got {categorical_features!r}"
             )
-        return np.array([column.is_categorical for column in columns], dtype=bool)
+        return np.array([column.is_categorical or column.is_text for column in columns], dtype=bool)
     given: NDArray[Any] = np.asarray(categorical_features)
     mask = np.zeros(len(columns), dtype=bool)
     if given.ndim != 1:
@@ -91,12 +92,34 @@ def find_labels(column: Column) -> NDArray[Any]:
     """Get the labels that occur in a column, in ascending order if they can be compared."""
     places, labels = _factorize(column)
     occur = np.unique(places[places >= 0])
-    found = list(dict.fromkeys(labels[place] for place in occur if not _is_missing(labels[place])))
+    found = list(dict.fromkeys(labels[place] for place in occur if not is_missing(labels[place])))
     try:
         found.sort()
     except TypeError:
         found.sort(key=_rank)
     return as_array(found)
+
+
+# A column of at least so many rows in which more than this share of them have a label of their own
+# is an identifier or a time stamp.
+_MIN_ROWS, _OWN_LABEL = 100, 0.9
+
+
+def warn_of_identifiers(columns: Sequence[Column], categories: Labels) -> None:
+    """Warn of categorical columns in which nearly every row has its own label."""
+    names = []
+    for column, labels in zip(columns, categories, strict=True):
+        n_rows = 0 if labels is None else int((_factorize(column)[0] >= 0).sum())
+        if labels is not None and n_rows >= _MIN_ROWS and len(labels) > _OWN_LABEL * n_rows:
+            names.append(f"{column.name!r} ({len(labels):,} labels in {n_rows:,} rows)")
+    if names:
+        warnings.warn(
+            f"categorical_features: nearly every row has its own label in {', '.join(names)}; such "
+            "a column says nothing about new rows: drop it, or pass numbers made of it, for "
+            "example the hour of a time stamp",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def as_array(labels: list[Any]) -> NDArray[Any]:
@@ -163,7 +186,8 @@ def _factorize(column: Column) -> tuple[NDArray[np.intp], list[Any]]:
     return places, labels
 
 
-def _is_missing(label: object) -> bool:
+def is_missing(label: object) -> bool:
+    """Whether a label is None, NaN or one of pandas' missing values."""
     # pandas has its own missing values, whose comparison with themselves is not True either.
     is_nan = isinstance(label, Real) and label != label
     return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")

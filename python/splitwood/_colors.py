@@ -31,7 +31,7 @@ class NodeColors:
             self._shares = tree.value[:, 0, :]
         if self._shares is None:
             # The difference of two large numbers could overflow; that of their halves can't.
-            self._numbers = self._numbers / 2.0
+            self._numbers = np.nan_to_num(self._numbers) / 2.0
             self._bounds = (float(self._numbers.min()), float(self._numbers.max()))
         n_hues = 1 if self._shares is None else tree.max_n_classes
         self._hues = [
@@ -60,5 +60,7 @@ def ink(color: str) -> str:
 
 
 def _over_white(rgb: NDArray[np.float64], depth: float) -> str:
+    # Shares may exceed 1 by a rounding.
+    depth = min(max(depth, 0.0), 1.0)
     mixed = np.rint(255.0 * (depth * rgb + (1.0 - depth))).astype(int)
     return "#{:02x}{:02x}{:02x}".format(*mixed)

@@ -71,11 +71,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         output; missing values are allowed.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
-        the features that the data frame declares categorical (pandas' ``category``, polars'
-        ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For "squared_error" and "poisson", one
+        the strings of a data frame and the features that it declares categorical (pandas'
+        ``category``, polars' ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any
+        number, string or other hashable value. A split sends a set of labels left: the best of all
+        sets. If a rule such as `min_samples_leaf` forbids that, it is the best allowed set of up to
+        ten labels in the node, and the best allowed cut in the order of means of more. Missing
+        labels go to the side with the lower loss; labels that the fit did not see go where missing
+        labels go. For "squared_error" and "poisson", one
         output and ``splitter="best"``.
     quantile : float, default=0.5
         Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``. The other
@@ -230,11 +232,13 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         constraint. For one output of two classes; missing values are allowed.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
-        the features that the data frame declares categorical (pandas' ``category``, polars'
-        ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For one output of two classes and
+        the strings of a data frame and the features that it declares categorical (pandas'
+        ``category``, polars' ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any
+        number, string or other hashable value. A split sends a set of labels left: the best of all
+        sets. If a rule such as `min_samples_leaf` forbids that, it is the best allowed set of up to
+        ten labels in the node, and the best allowed cut in the order of means of more. Missing
+        labels go to the side with the lower loss; labels that the fit did not see go where missing
+        labels go. For one output of two classes and
         ``splitter="best"``.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one. The

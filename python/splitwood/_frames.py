@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -42,6 +43,11 @@ class Column(NamedTuple):
     def is_categorical(self) -> bool:
         """Whether the library's dtype is one for categories."""
         return self.label.startswith(("category", "Categorical", "Enum", "dictionary"))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the entries are strings."""
+        return self.dtype.kind in "SU"
 
 
 def from_stream(X: Any) -> Any:
@@ -119,11 +125,12 @@ def _checked(column: Column) -> Column:
             "sklearn.preprocessing.OneHotEncoder, or pass its codes as numbers if their order "
             "means something"
         )
-    elif kind in "SU":
+    elif column.is_text:
         problem = f"holds strings ({label})"
         remedy = (
-            "fit with it among the categorical_features, encode it as numbers, for example with "
-            "sklearn.preprocessing.OrdinalEncoder, or drop it"
+            'fit with categorical_features="from_dtype" or with it among the categorical_features, '
+            "encode it as numbers, for example with sklearn.preprocessing.OrdinalEncoder, or drop "
+            "it"
         )
     elif kind in "mM":
         problem = f"holds dates or times ({label})"
@@ -155,19 +162,30 @@ def _array_column(place: int, column: NDArray[Any]) -> Column:
     entries = column.tolist()
 
     def factorize_objects() -> Labelled:
-        places: dict[Any, int] = {}
-        of_rows = [places.setdefault(entry, len(places)) for entry in entries]
-        return np.array(of_rows, dtype=np.intp), list(places)
+        labels = list(dict.fromkeys(entries))
+        places = {label: place for place, label in enumerate(labels)}
+        # `map` looks up all rows without running Python code for each.
+        of_rows = map(places.__getitem__, entries)
+        return np.fromiter(of_rows, dtype=np.intp, count=len(entries)), labels
 
     dtype, read = _object_numbers(entries, column.astype)
     return Column(place, dtype, label, read, factorize_objects)
+
+
+# Columns of words mostly show it in this many entries.
+_FEW = 100
+
+
+def _has_words(entries: Iterable[Any]) -> bool:
+    # By the set of types, which is collected without running Python code for each entry.
+    return any(issubclass(kind, str | bytes) for kind in set(map(type, entries)))
 
 
 def _object_numbers(
     entries: Iterable[Any], as_numbers: Callable[[np.dtype[Any]], Any]
 ) -> tuple[np.dtype[Any], Callable[[np.dtype[Any]], Any]]:
     """Get the dtype of objects and a function that reads them; strings are not parsed."""
-    if any(isinstance(entry, str | bytes) for entry in entries):
+    if _has_words(islice(entries, _FEW)) or _has_words(entries):
         return np.dtype("U"), as_numbers
     try:
         numbers = as_numbers(np.dtype(np.float64))
@@ -190,6 +208,8 @@ def _pandas_column(name: object, column: Any) -> Column:
         return column.to_numpy(dtype=dtype, na_value=np.nan)
 
     def factorize() -> Labelled:
+        if label == "category":
+            return column.cat.codes.to_numpy().astype(np.intp), column.cat.categories.tolist()
         places, labels = column.factorize()
         return places, labels.tolist()
 
@@ -227,6 +247,9 @@ _POLARS_DTYPES = {
 }
 
 
+# These have codes of their own, or are given some faster than they are sorted.
+_POLARS_CODED = ("String", "Categorical", "Enum")
+
 # These are converted to Float64 first, even without missing entries.
 _POLARS_INDIRECT = ("Boolean", "Int128", "UInt128", "Decimal", "Null")
 
@@ -250,12 +273,43 @@ def _polars_column(name: str, column: Any) -> Column:
         return (column.cast(float) if indirect else column).to_numpy()
 
     def factorize() -> Labelled:
-        # Categories are sorted as strings, not in the order of their physical codes.
-        entries = column.cast(str) if base in ("Categorical", "Enum") else column
-        ranks = entries.rank("dense").cast(int).fill_null(0).to_numpy()
-        return ranks - 1, entries.unique().drop_nulls().sort().to_list()
+        if dtype.kind == "O" and base not in _POLARS_CODED and base != "Binary":
+            # In some versions of polars, lists and objects are a panic, which is no Exception.
+            raise TypeError(f"{label} can't be labels")
+        if base in _POLARS_CODED:
+            return _polars_codes(column)
+        ranks = column.rank("dense").cast(int).fill_null(0).to_numpy()
+        return ranks - 1, column.unique().drop_nulls().sort().to_list()
 
     return Column(name, dtype, label, read, factorize)
+
+
+def _polars_codes(column: Any) -> Labelled:
+    """Read strings and categories by the codes that polars has for them, without sorting."""
+    categorical = import_module("polars").Categorical
+    coded = column.cast(categorical) if str(column.dtype) == "String" else column
+    # A code that no label has stands for null, whose label is None.
+    codes = coded.to_physical().cast(int).fill_null(-1).to_numpy()
+    # The codes of all columns of a program may share one numbering, which can have large gaps.
+    least, spread = _range_of(codes)
+    if spread > 4 * len(codes) + 1024:
+        codes = np.unique(codes, return_inverse=True)[1]
+        least, spread = _range_of(codes)
+    first = np.full(spread, -1, dtype=np.intp)
+    first[codes[::-1] - least] = np.arange(len(codes) - 1, -1, -1)
+    rows = np.flatnonzero(first >= 0)
+    places = np.empty(spread, dtype=np.intp)
+    places[rows] = np.arange(len(rows))
+    labels = column.gather(first[rows]).cast(str).to_list()
+    return places[codes - least], labels
+
+
+def _range_of(codes: NDArray[Any]) -> tuple[int, int]:
+    """Get the least code, and how many codes there are up to the greatest one."""
+    if len(codes) == 0:
+        return 0, 0
+    least = int(codes.min())
+    return least, int(codes.max()) - least + 1
 
 
 # ---- pyarrow -------------------------------------------------------------------------------------
@@ -294,7 +348,10 @@ def _pyarrow_column(name: str, column: Any) -> Column:
 
     def factorize() -> Labelled:
         entries = column.combine_chunks()
-        entries = entries if base.startswith("dictionary") else entries.dictionary_encode()
+        try:
+            entries = entries if base.startswith("dictionary") else entries.dictionary_encode()
+        except NotImplementedError:
+            raise TypeError(f"{label} can't be labels") from None
         places = entries.indices.cast("int64").fill_null(-1).to_numpy()
         return places, entries.dictionary.to_pylist()
 

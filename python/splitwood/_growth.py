@@ -164,6 +164,7 @@ class _Scene:
     X: NDArray[np.float64]
     y: NDArray[np.float64]
     names: list[str]
+    target_name: str
     trees: list[tuple[int, Any, float]]
 
     @classmethod
@@ -188,10 +189,10 @@ class _Scene:
         for depth in depths:
             tree = clone(estimator).set_params(max_depth=depth).fit(cells, y)
             trees.append((depth, tree, tree.score(cells, y)))
-        unnamed = ["x"] if cells.shape[1] == 1 else ["x[0]", "x[1]"]
+        unnamed = [_name(X, "x")] if cells.shape[1] == 1 else ["x[0]", "x[1]"]
         # pyarrow has the names in `column_names`, pandas and polars in `columns`.
         names = getattr(X, "column_names", getattr(X, "columns", unnamed))
-        return cls(cells.astype(np.float64), targets, [*map(str, names)], trees)
+        return cls(cells.astype(np.float64), targets, [*map(str, names)], _name(y, "y"), trees)
 
     @property
     def n_features(self) -> int:
@@ -238,7 +239,8 @@ class _Scene:
         axes.scatter(x, self.y, s=9, color=_GREY, alpha=0.6, linewidths=0)
         axes.stairs(values, edges, baseline=None, color=_BLUE, linewidth=2)
         room = _ROOM * (np.ptp(self.y) or 1.0)
-        axes.set(ylim=(self.y.min() - room, self.y.max() + room), xlabel=self.names[0], ylabel="y")
+        axes.set(ylim=(self.y.min() - room, self.y.max() + room))
+        axes.set(xlabel=self.names[0], ylabel=self.target_name)
         axes.label_outer()
         axes.spines[["top", "right"]].set_visible(False)
 
@@ -272,9 +274,15 @@ class _Scene:
 
     def _frame_surface(self, axes: Any) -> None:
         room = _ROOM * (np.ptp(self.y) or 1.0)
-        axes.set(xlabel=self.names[0], ylabel=self.names[1])
+        axes.set(xlabel=self.names[0], ylabel=self.names[1], zlabel=self.target_name)
         axes.set_zlim(self.y.min() - room, self.y.max() + room)
         axes.tick_params(labelsize=8, pad=0)
+
+
+def _name(series: Any, unnamed: str) -> str:
+    """Get the name of a Series of pandas or polars; of all else, `unnamed`."""
+    name = getattr(series, "name", None)
+    return unnamed if name is None or name == "" else str(name)
 
 
 def _regressor(estimator_or_params: Any) -> Any:

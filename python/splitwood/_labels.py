@@ -85,8 +85,9 @@ class Labels:
     def classes(self, values: NDArray[np.float64]) -> str:
         """Get the classes with the largest shares, given one row of shares per output."""
         assert self.class_names is not None
-        outputs = zip(self.class_names, values.argmax(axis=1), strict=True)
-        names = [labels[place] for labels, place in outputs]
+        # An output may have fewer classes than there are places.
+        outputs = zip(self.class_names, values, strict=True)
+        names = [labels[int(shares[: len(labels)].argmax())] for labels, shares in outputs]
         return names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
 
     def test(self, node: int) -> Test:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from ._arguments import Estimator, check_count, check_max_depth, check_tree
 from ._box import BoxText, cut_lines
 from ._colors import GREY, NodeColors, ink
@@ -25,8 +26,10 @@ _CHARACTER_INCHES, _LINE_INCHES = 0.085, 0.165
 _LEAST_INCHES = (6.4, 4.8)
 # Characters between neighbouring boxes, and lines between levels.
 _MARGIN, _BETWEEN_LEVELS = 4, 4
-# In points.
-_LARGEST_FONT = 11.0
+# In points. Text below the smallest size can't be read.
+_LARGEST_FONT, _SMALLEST_FONT = 11.0, 5.0
+# Share of a level's height that a box may take.
+_FILLED = 0.75
 
 
 def load_pyplot(purpose: str) -> Any:
@@ -66,8 +69,9 @@ def plot_tree(
         A fitted tree.
     max_depth : int, default=None
         Deepest level of a split that is drawn; the root is at depth 0. A box with the number of its
-        nodes stands for a deeper branch. None means the whole tree or, if it has more than 127
-        nodes, as many levels as are legible; a line below the drawing says so.
+        nodes stands for a deeper branch. None means as many levels as are legible: at most 127
+        nodes, and no more than the axes have room for at 5 points. A line below the drawing says
+        how much was left out.
     feature_names : array-like of str of shape (n_features,), default=None
         Names of the features. None means those of the fit or, if the fit had none, "x[0]", "x[1]"
         and so on.
@@ -134,16 +138,16 @@ def plot_tree(
     )
     tree = estimator.tree_
     max_depth = check_max_depth(max_depth)
-    if max_depth is None and tree.node_count > _WHOLE:
-        max_depth = deepest_outline(tree, _IN_PART)
-    shown = outline(tree, max_depth)
-    texts = [cut_lines(item) if item.is_cut else box.lines(item) for item in shown]
-    widths = np.array([max(map(len, lines)) + _MARGIN for lines in texts], dtype=np.float64)
-    middles = positions(shown, widths)
-    # In characters and levels.
-    columns, levels = float((middles + widths / 2.0).max()), max(item.depth for item in shown) + 1
+    if ax is None and pyplot.get_fignums():
+        ax = pyplot.gca()
+    if max_depth is None:
+        layout = _legible_layout(tree, box, None if fontsize is not None else ax)
+    else:
+        layout = _Layout.of(tree, box, max_depth)
+    shown, texts, widths, middles = layout
+    columns, levels = layout.columns, layout.levels
     if ax is None:
-        ax = pyplot.gca() if pyplot.get_fignums() else _new_axes(pyplot, columns, levels, texts)
+        ax = _new_axes(pyplot, columns, levels, texts)
     ax.clear()
     ax.set_axis_off()
     ax.set(xlim=(0.0, columns), ylim=(levels - 0.5, -0.5))
@@ -163,6 +167,49 @@ def plot_tree(
         )
         ax.text(0.5, 0.0, note, transform=ax.transAxes, ha="center", va="top", style="italic")
     return boxes
+
+
+class _Layout(NamedTuple):
+    """The nodes that are drawn, their lines of text, and their widths and middles in characters."""
+
+    shown: list[Shown]
+    texts: list[list[str]]
+    widths: NDArray[np.float64]
+    middles: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, tree: _core.Tree, box: BoxText, max_depth: int | None) -> _Layout:
+        shown = outline(tree, max_depth)
+        texts = [cut_lines(item) if item.is_cut else box.lines(item) for item in shown]
+        widths = np.array([max(map(len, lines)) + _MARGIN for lines in texts], dtype=np.float64)
+        return cls(shown, texts, widths, positions(shown, widths))
+
+    @property
+    def columns(self) -> float:
+        return float((self.middles + self.widths / 2.0).max())
+
+    @property
+    def levels(self) -> int:
+        return max(item.depth for item in self.shown) + 1
+
+    def font(self, ax: Axes) -> float:
+        """Estimate the size of the largest font at which no boxes overlap."""
+        dots = ax.figure.dpi
+        room = ax.get_window_extent()
+        lines = max(map(len, self.texts)) / _FILLED
+        across = room.width / dots / (self.columns * _CHARACTER_INCHES)
+        down = room.height / dots / (self.levels * lines * _LINE_INCHES)
+        return _LARGEST_FONT * min(float(across), float(down))
+
+
+def _legible_layout(tree: _core.Tree, box: BoxText, ax: Axes | None) -> _Layout:
+    """Lay out as many levels as can be read; without axes, the figure will be large enough."""
+    max_depth = None if tree.node_count <= _WHOLE else deepest_outline(tree, _IN_PART)
+    layout = _Layout.of(tree, box, max_depth)
+    # The last level of a layout is the one below its `max_depth`.
+    while ax is not None and layout.levels > 2 and layout.font(ax) < _SMALLEST_FONT:
+        layout = _Layout.of(tree, box, layout.levels - 3)
+    return layout
 
 
 def _new_axes(pyplot: Any, columns: float, levels: int, texts: list[list[str]]) -> Axes:
@@ -224,6 +271,6 @@ def _fit_font(
             share * room.width / extent.width for share, extent in zip(shares, extents, strict=True)
         )
         down = room.height / levels / max(extent.height for extent in extents)
-        size = min(_LARGEST_FONT, boxes[0].get_fontsize() * min(0.95 * across, 0.75 * down))
+        size = min(_LARGEST_FONT, boxes[0].get_fontsize() * min(0.95 * across, _FILLED * down))
     for text in ax.texts:
         text.set_fontsize(size)

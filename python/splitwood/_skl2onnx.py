@@ -187,5 +187,9 @@ class _Graph:
         types = {"i": self._types.INT64, "O": self._types.STRING}
         wide = self._types.DOUBLE if entries.dtype == np.float64 else self._types.FLOAT
         kind = types.get(entries.dtype.kind, wide)
-        self._container.add_initializer(result, kind, entries.shape, entries.ravel().tolist())
+        flat = entries.ravel().tolist()
+        if kind == self._types.STRING:
+            # onnx 1.17 encodes strings as ASCII.
+            flat = [text.encode() for text in flat]
+        self._container.add_initializer(result, kind, entries.shape, flat)
         return result

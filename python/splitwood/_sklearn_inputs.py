@@ -6,6 +6,9 @@ number of weights.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -14,7 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from ._categories import codes_of, encode, find_categorical, find_labels
+from ._categories import (
+    codes_of,
+    encode,
+    find_categorical,
+    find_labels,
+    is_missing,
+    warn_of_identifiers,
+)
 from ._frames import gather
 from ._inputs import CELL_DTYPES, aligned, label_dtype, read_labelled, read_rows
 from ._sparse import is_sparse, sparse_columns
@@ -48,6 +58,8 @@ def checked_training(
 ) -> Training:
     """Get ``X`` and ``y`` as arrays, and set the attributes that describe the features."""
     estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
+    if check_input and not _is_plain_vector(y):
+        refuse_missing_targets(y)
     checks = _FitChecks(estimator, y)
     if estimator.categorical_features is not None:
         return _checked_categories(estimator, X, checks)
@@ -78,11 +90,14 @@ def _checked_categories(estimator: BaseModel, X: ArrayLike, checks: _FitChecks) 
     names = getattr(estimator, "feature_names_in_", None)
     mask = find_categorical(estimator.categorical_features, columns, names)
     if mask.any():
+        # Labels are first collected, then encoded; the rows are read once.
+        columns = [column._replace(factorize=cache(column.factorize)) for column in columns]
         estimator.is_categorical_ = mask
         estimator.categories_ = [
             find_labels(column) if is_categorical else None
             for column, is_categorical in zip(columns, mask, strict=True)
         ]
+        warn_of_identifiers(columns, estimator.categories_)
         estimator._codes = [
             None if labels is None else codes_of(labels) for labels in estimator.categories_
         ]
@@ -100,9 +115,10 @@ class _FitChecks:
         validate_data(self._estimator, X, self._y, skip_check_array=True)
 
     def array(self, X: ArrayLike) -> Training:
-        rows, targets = validate_data(
-            self._estimator, X, self._y, accept_sparse="csc", multi_output=True, **_NUMBERS
-        )
+        with _words_explained(X):
+            rows, targets = validate_data(
+                self._estimator, X, self._y, accept_sparse="csc", multi_output=True, **_NUMBERS
+            )
         return rows, targets
 
     def labels(self, X: ArrayLike) -> NDArray[Any]:
@@ -129,7 +145,8 @@ class _PredictionChecks:
         validate_data(self._estimator, X, reset=False, skip_check_array=True)
 
     def array(self, X: ArrayLike) -> Any:
-        return validate_data(self._estimator, X, reset=False, accept_sparse="csr", **_NUMBERS)
+        with _words_explained(X):
+            return validate_data(self._estimator, X, reset=False, accept_sparse="csr", **_NUMBERS)
 
     def labels(self, X: ArrayLike) -> NDArray[Any]:
         array: NDArray[Any] = validate_data(self._estimator, X, reset=False, **_label_settings(X))
@@ -163,6 +180,53 @@ def _is_plain_vector(y: ArrayLike) -> TypeGuard[NDArray[Any]]:
     )
 
 
+def refuse_missing_targets(y: ArrayLike) -> None:
+    """Refuse None and NaN among objects, for which scikit-learn's error does not name y."""
+    try:
+        targets = None if is_sparse(y) else np.asarray(y)
+        if targets is not None and targets.dtype.kind == "U":
+            # Among words in a list, NaN has become the word "nan".
+            targets = np.asarray(y, dtype=object)
+    except ValueError:
+        # Lists of several lengths, which scikit-learn refuses.
+        return
+    if targets is None or targets.ndim == 0 or not targets.dtype.hasobject:
+        return
+    for place, value in enumerate(targets.flat):
+        if is_missing(value):
+            row = place // max(1, targets[0].size if targets.ndim > 1 else 1)
+            raise ValueError(
+                f"Input y contains NaN. y[{row}] is {value!r}: drop the rows without a target"
+            )
+
+
+@contextmanager
+def _words_explained(X: ArrayLike) -> Iterator[None]:
+    """Replace numpy's error about a string in ``X`` by one that says where it is and what to do."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        array = np.asarray(X, dtype=object)
+        for (row, column), cell in np.ndenumerate(array):
+            if isinstance(cell, str | bytes) and not _is_number(cell):
+                raise ValueError(
+                    f"X: column {column} holds strings, such as {cell!r:.40} in row {row}; fit "
+                    "with it among the categorical_features, encode it as numbers, for example "
+                    "with sklearn.preprocessing.OrdinalEncoder, or drop it"
+                ) from None
+        raise
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
     """Convert the targets of a regression; numpy would parse strings such as ``"1.5"``."""
     if y.dtype.kind in "OSU" and any(isinstance(value, str | bytes) for value in y.flat):
@@ -176,13 +240,18 @@ def as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.fl
         return None
     if isinstance(sample_weight, Number):
         return np.full(n_samples, sample_weight, dtype=np.float64)
-    weights = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name="sample_weight",
-    )
+    try:
+        weights = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise ValueError(f"sample_weight: must be numbers; {error}") from None
     if weights.ndim != 1:
         raise ValueError(f"sample_weight: must have one dimension, got shape {weights.shape}")
     return np.require(weights, np.float64, ["C", "A"])

@@ -418,6 +418,8 @@ def _undict(data: dict[str, Any]) -> Stored:
     n_values = 1 if classes is None else max(map(len, classes), default=0)
     if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
         raise ValueError("model: value, classes and n_outputs are not consistent")
+    if classes is not None and not ((tree.value >= 0.0) & (tree.value <= 1.0 + 1e-9)).all():
+        raise ValueError("model: value must be shares of classes, between 0 and 1")
     categories, x_dtype = data.get("categories"), data.get("x_dtype")
     return _checked(
         Stored(estimator, parameters, tree, names, classes, dtypes, categories, x_dtype)

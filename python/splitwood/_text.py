@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arguments import Estimator, check_count, check_max_depth, check_tree
@@ -117,7 +118,8 @@ def _leaf_words(estimator: Estimator, labels: Labels, show_weights: bool) -> Cal
             return f"value: {labels.numbers(values[node, :, 0])}"
         words = f"class: {labels.classes(values[node])}"
         if show_weights:
-            weights = ", ".join(map(labels.numbers, values[node] * weight[node]))
+            with np.errstate(over="ignore", invalid="ignore"):
+                weights = ", ".join(map(labels.numbers, values[node] * weight[node]))
             words = f"weights: {weights} {words}"
         return words
 

@@ -85,6 +85,12 @@ impl<F: Fn(usize, usize) -> bool> Cuts<F> {
         Cut { n_left, missing_left: self.missing_left }
     }
 
+    /// The cut with its rules. `goes_left` is empty: the caller has the sums of the left side.
+    #[inline]
+    pub fn one(&self, n_left: usize) -> OneCut<'static> {
+        OneCut { goes_left: &[], n_left, min_weight: self.min_weight, value_order: self.value_order }
+    }
+
     /// Start and end of the run of equal values around `place`: a binary search, because the order
     /// is sorted.
     pub fn run_around(&self, place: usize, len: usize) -> (usize, usize) {

@@ -23,6 +23,7 @@ pub(crate) mod outputs;
 pub(crate) mod poisson;
 pub(crate) mod quantile;
 mod ranking;
+mod running;
 mod sample;
 pub(crate) mod squared;
 #[cfg(test)]
@@ -34,8 +35,9 @@ pub(crate) use self::common_unit::FineGrid;
 pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
+pub(crate) use self::running::RunningSums;
 pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
-pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary};
+pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::split::Contest;
 
 /// A loss that a tree can minimise greedily. It is chosen once per fit, so that every kernel is
@@ -56,6 +58,10 @@ pub(crate) trait Criterion: Sync + Sized {
     type TinyKernel: TinyKernel<Self> + Send;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
+    /// Whether nodes that are not pure often have no cut with a gain, as around medians.
+    const OFTEN_GAINS_NOTHING: bool = false;
+    /// Whether the criterion itself forbids some cuts, by the targets of a side.
+    const FORBIDS_SIDES: bool = false;
 
     /// Describes the targets of a node; they ascend if the criterion ranks them. Reported
     /// statistics may depend on the order of the items by rounding; sums that decide between splits

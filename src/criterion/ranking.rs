@@ -2,9 +2,9 @@
 
 /// How a criterion numbers its rows by their targets.
 pub(crate) trait TargetRanking<I> {
-    /// Whether the criterion depends on the rank of each row among the node's targets. The engine
+    /// Whether the criterion looks each row up by its rank among the node's targets. The engine
     /// then keeps a column of rows in the order of their targets, and passes targets in ascending
-    /// order.
+    /// order. Rows with several outputs are ranked by their number.
     const RANKED: bool;
 
     /// The row's rank among all targets of the fit. It never changes, unlike the rank in the node.

@@ -3,7 +3,7 @@
 use super::Criterion;
 use crate::columns::local::{MAX_TINY_ROWS, TinyOrder};
 
-/// Decides the splits of tiny nodes, for unweighted numbers.
+/// Decides the splits of tiny nodes.
 ///
 /// A kernel computes approximate gains and uses them where one cut is clearly the best. It decides
 /// the few close calls as larger nodes do, by integers that don't depend on any order.
@@ -12,29 +12,42 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// criterion has none for its settings.
     fn new(criterion: &C, min_rows_leaf: usize) -> Option<Self>;
 
-    /// The target of a row.
-    fn target(&self, criterion: &C, item: C::Item) -> f64;
+    /// The target of a row, and its weight.
+    fn sample(&self, criterion: &C, item: C::Item) -> (f64, f64);
 
     /// Takes in the targets of the largest node, by row; ascending if the criterion ranks its
     /// targets.
     fn take_in(&mut self, targets: &[f64]);
 
     /// What a node with these rows would predict; for monotonic constraints.
-    fn value(rows: &[u8], targets: &[f64; MAX_TINY_ROWS]) -> f64;
+    fn value(rows: &[u8], targets: &TinyTargets) -> f64;
 
-    /// Summary of a node with two targets.
-    fn describe_pair(&self, y: f64, z: f64) -> TinySummary;
+    /// Whether the first rows weigh more than the second ones.
+    fn is_heavier(rows: [&[u8]; 2], targets: &TinyTargets) -> bool;
 
-    /// Summary of a node of at most `N` rows, which is searched next.
-    fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_TINY_ROWS]) -> TinySummary;
+    /// Summary of a node of one row.
+    fn describe_one(&mut self, row: usize, targets: &TinyTargets) -> TinySummary;
+
+    /// Summary of a node of two rows.
+    fn describe_pair(&mut self, rows: [usize; 2], targets: &TinyTargets) -> TinySummary;
+
+    /// Summary of a node of three to `N` rows, which is searched next.
+    fn describe<const N: usize>(&mut self, rows: &[u8], targets: &TinyTargets) -> TinySummary;
 
     /// The feature and the number of rows on the left of the best cut of the node that was
     /// described last.
     fn search<const N: usize, F: Fn(usize, usize) -> bool>(&mut self, node: &TinyNode<'_, F>)
     -> Option<(usize, usize)>;
 
-    /// Appends what a node with this summary predicts and returns its impurity.
+    /// Appends what the node that was described last predicts and returns its impurity.
     fn write_summary(&self, criterion: &C, rows: usize, summary: TinySummary, values: &mut Vec<f64>) -> f64;
+}
+
+/// The targets of the largest node, by row, and their weights if rows have any.
+#[derive(Default)]
+pub(crate) struct TinyTargets {
+    pub y: [f64; MAX_TINY_ROWS],
+    pub weights: [f64; MAX_TINY_ROWS],
 }
 
 /// What a tiny node reports.
@@ -46,12 +59,13 @@ pub(crate) struct TinySummary {
     pub loss: f64,
     /// Whether all targets are the same.
     pub is_pure: bool,
+    pub weight: f64,
 }
 
 impl TinySummary {
-    /// Of a single row.
+    /// Of a single row without a weight.
     pub fn of_one(value: f64) -> Self {
-        Self { value, loss: 0.0, is_pure: true }
+        Self { value, loss: 0.0, is_pure: true, weight: 1.0 }
     }
 }
 
@@ -102,7 +116,7 @@ impl<C: Criterion> TinyKernel<C> for NoTinyKernel {
         None
     }
 
-    fn target(&self, _: &C, _: C::Item) -> f64 {
+    fn sample(&self, _: &C, _: C::Item) -> (f64, f64) {
         match *self {}
     }
 
@@ -111,15 +125,23 @@ impl<C: Criterion> TinyKernel<C> for NoTinyKernel {
     }
 
     /// No node is grown by this kernel.
-    fn value(_: &[u8], _: &[f64; MAX_TINY_ROWS]) -> f64 {
+    fn value(_: &[u8], _: &TinyTargets) -> f64 {
         f64::NAN
     }
 
-    fn describe_pair(&self, _: f64, _: f64) -> TinySummary {
+    fn is_heavier(_: [&[u8]; 2], _: &TinyTargets) -> bool {
+        false
+    }
+
+    fn describe_one(&mut self, _: usize, _: &TinyTargets) -> TinySummary {
         match *self {}
     }
 
-    fn describe<const N: usize>(&mut self, _: &[u8], _: &[f64; MAX_TINY_ROWS]) -> TinySummary {
+    fn describe_pair(&mut self, _: [usize; 2], _: &TinyTargets) -> TinySummary {
+        match *self {}
+    }
+
+    fn describe<const N: usize>(&mut self, _: &[u8], _: &TinyTargets) -> TinySummary {
         match *self {}
     }
 

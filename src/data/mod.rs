@@ -12,6 +12,7 @@ pub use self::cell::Cell;
 pub use self::matrix::Matrix;
 pub(crate) use self::matrix::Row;
 pub(crate) use self::rows::Rows;
+pub(crate) use self::sparse::Entry;
 pub use self::sparse::SparseColumns;
 pub use self::target::Target;
 pub(crate) use self::target::check_counts;

@@ -4,6 +4,13 @@ use super::{Cell, MAX_ROWS, Rows, Values};
 use crate::error::{Error, Result};
 use crate::threads::Team;
 
+/// A cell that is not 0, and its row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entry<X> {
+    pub row: u32,
+    pub value: X,
+}
+
 /// A borrowed matrix in which only some entries of each column are stored; all other cells are 0.
 ///
 /// ```
@@ -66,21 +73,36 @@ impl<'a, X: Cell> SparseColumns<'a, X> {
         (&self.rows[range.clone()], &self.cells[range])
     }
 
-    /// By column: the rows that take part and whose cell is not 0, in ascending order of their
-    /// cells, NaN last, then of their ids.
-    pub(crate) fn presort(&self, rows: &Rows, team: &Team) -> Vec<Vec<u32>> {
+    /// By column: the entries that take part and are not 0, in ascending order of their values, NaN
+    /// last, then of their rows.
+    pub(crate) fn presort(&self, rows: &Rows, team: &Team) -> Vec<Vec<Entry<X>>> {
         let takes_part = rows.mask(self.n_rows);
-        let mut columns: Vec<(usize, Vec<u32>)> = (0..self.n_columns()).map(|column| (column, Vec::new())).collect();
-        team.each(&mut columns, &mut vec![Vec::new(); team.threads()], |keyed, (column, sorted)| {
-            let (rows, cells) = self.entries(*column);
-            keyed.clear();
-            let entries =
-                rows.iter().zip(cells).filter(|&(&row, cell)| takes_part[row as usize] && cell.to_f64() != 0.0);
-            keyed.extend(entries.map(|(&row, cell)| ((cell.high_key(), cell.low_key()), row as u32)));
-            keyed.sort_unstable();
-            sorted.extend(keyed.iter().map(|&(_, row)| row));
+        let mut columns: Vec<(usize, Vec<Entry<X>>)> = (0..self.n_columns()).map(|column| (column, vec![])).collect();
+        team.each(&mut columns, &mut vec![Vec::new(); team.threads()], |keys, (column, sorted)| {
+            if !team.cancelled() {
+                let (rows, cells) = self.entries(*column);
+                let is_kept = |place: usize| takes_part[rows[place] as usize] && cells[place].to_f64() != 0.0;
+                sort_places(cells, is_kept, keys);
+                let entry = |place: usize| Entry { row: rows[place] as u32, value: cells[place] };
+                sorted.extend(keys.iter().map(|&key| entry(key as u32 as usize)));
+            }
         });
         columns.into_iter().map(|(_, sorted)| sorted).collect()
+    }
+}
+
+/// Writes keys in ascending order of the cells that are kept: the high word of the cell's sort key,
+/// then its place.
+fn sort_places<X: Cell>(cells: &[X], is_kept: impl Fn(usize) -> bool, keys: &mut Vec<u64>) {
+    let key = |place: usize| u64::from(cells[place].high_key()) << 32 | place as u64;
+    keys.clear();
+    keys.extend((0..cells.len()).filter(|&place| is_kept(place)).map(key));
+    keys.sort_unstable();
+    // Keys of f32 have no low word; any value shows whether there is one.
+    if keys.first().is_some_and(|&key| cells[key as u32 as usize].low_key().is_some()) {
+        for run in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
+            run.sort_unstable_by_key(|&key| (cells[key as u32 as usize].low_key(), key));
+        }
     }
 }
 

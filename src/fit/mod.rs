@@ -5,7 +5,9 @@
 //! fit, fit_sparse, … → fit_any → fit_source     per cell type
 //!     Params::check                             see `params/valid.rs`
 //!     FitTask::grow_objective                   per criterion: scale the targets, add weights
-//!         grow::grow                            dense X, one output, best split of numbers
+//!         grow::grow                            dense X, best split of numbers
+//!         random_splits::grow                   dense X, random thresholds
+//!         sparse::grow                          sparse X, criteria of sums
 //!         general::grow                         all other fits
 //!     with_best_leaves, pruned                  if leaves are limited or have a cost
 //! ```
@@ -22,11 +24,11 @@ use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport};
-use crate::criterion::{Criterion, TargetRanking, Weighted};
-use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
+use crate::criterion::{Criterion, RunningSums, TargetRanking, Weighted};
+use crate::data::{AnySource, Cell, Entry, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
-use crate::grow::{Fit, Units, grow, random_splits};
+use crate::grow::{Fit, Units, grow, random_splits, sparse};
 use crate::median::Level;
 use crate::memory::check_room;
 use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
@@ -299,9 +301,17 @@ impl<X: Cell> FitTask<'_, X> {
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
 
-    /// Grows a tree for a criterion that doesn't rank its targets.
-    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
+    /// Grows a tree for a criterion that needs only sums.
+    fn grow<C: RunningSums>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
+        let Self { x, rows, team, choices, .. } = *self;
+        match x {
+            Source::Sparse(x) if choices.is_none_or(|choices| choices.categories.is_none()) => {
+                self.check_memory::<C>(size_of::<Entry<X>>())?;
+                let units = Units { target: units[0], impurity: units[1], weight: rows.weight_unit };
+                sparse::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items)
+            }
+            _ => self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules),
+        }
     }
 
     /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
@@ -360,7 +370,10 @@ impl<X: Cell> FitTask<'_, X> {
                 let columns = self.columns(x, &vec![(); x.n_rows()]).features;
                 columns.into_iter().map(|column| column.rows).collect()
             }
-            Source::Sparse(x) => x.presort(self.rows, self.team),
+            Source::Sparse(x) => {
+                let columns = x.presort(self.rows, self.team);
+                columns.into_iter().map(|column| column.into_iter().map(|entry| entry.row).collect()).collect()
+            }
         };
         RowOrders { rows: (0..self.rows.len()).map(|place| self.rows.id(place)).collect(), columns, targets }
     }

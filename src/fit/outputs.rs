@@ -1,17 +1,17 @@
 //! Fits of several outputs. Their losses are added up, so one tree serves all of them.
 //!
-//! Cost: one sweep per output and feature, and the general engine (`grow/general.rs`).
+//! Rows are numbered from 0 among the rows of the fit, and columns carry these numbers.
 
 use super::FitTask;
+use crate::columns::SortedColumn;
+use crate::criterion::Weighted;
 use crate::criterion::classes::{ClassSample, Classes};
-use crate::criterion::outputs::{Output, Outputs};
+use crate::criterion::outputs::{OutputCriterion, Outputs};
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport, ValueSample};
-use crate::criterion::{Criterion, Weighted};
 use crate::data::{Cell, power_of_two};
 use crate::error::Result;
-use crate::grow::Units;
 use crate::median::Level;
 use crate::params::{Impurity, MedianMethod, Rules, ValueLoss};
 use crate::tree::Tree;
@@ -94,17 +94,22 @@ impl<X: Cell> FitTask<'_, X> {
         self.grow_outputs(outputs, [1.0; 2], self.rules.min_gain)
     }
 
-    fn grow_outputs<C: Criterion>(
+    /// `outputs` have the targets of each row of X.
+    fn grow_outputs<C: OutputCriterion>(
         &self,
         outputs: impl Iterator<Item = (C, Vec<C::Item>)>,
-        [target, impurity]: [f64; 2],
+        units: [f64; 2],
         min_gain: f64,
     ) -> Result<Tree> {
-        let outputs = Outputs(outputs.map(|(criterion, items)| Output { criterion, items }).collect());
-        let rows: Vec<u32> = (0..outputs.0[0].items.len() as u32).collect();
+        let outputs = Outputs::new(outputs.map(|(criterion, items)| (criterion, self.rows.pick(items))));
+        let mut items = vec![0; self.x.values().n_rows()];
+        let numbers: Vec<u32> = (0..self.rows.len() as u32).collect();
+        let rows: Vec<u32> = (0..numbers.len()).map(|place| self.rows.id(place)).collect();
+        for (&row, &number) in rows.iter().zip(&numbers) {
+            items[row as usize] = number;
+        }
         let rules = Rules { min_gain, ..*self.rules };
-        let units = Units { target, impurity, weight: self.rows.weight_unit };
-        self.grow_general(&outputs, &rows, Vec::new(), units, &rules)
+        self.grow_ranked(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
     }
 }
 

@@ -317,6 +317,31 @@ proptest! {
         let criterion = Quantile::new(Level::HALF, QuantileReport::AbsoluteError, MedianMethod::RankBitmap, targets);
         check_engines(&task, &criterion, &items, &order)?;
     }
+
+    /// A least weight that forbids no cut turns off the kernels for tiny nodes and pairs of weighted
+    /// rows. With and without them, trees are the same to the last bit: for counts, such as those of a
+    /// bootstrap, for other weights, and for weights that floats must not decide about.
+    #[test]
+    fn kernels_for_tiny_nodes_of_weighted_rows_change_no_bit(drawing in drawings(), kind in 0..3usize) {
+        let (x, y) = drawing.data();
+        let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();
+        let mut dice = Dice::new(drawing.seed);
+        let weights: Vec<f64> = (0..drawing.n_rows)
+            .map(|row| match kind {
+                0 => dice.below(4) as f64 + f64::from(u8::from(row == 0)),
+                1 => 0.5 + 1.5 * dice.unit(),
+                _ => [1e-4, 1.0, 7.0][dice.below(3)],
+            })
+            .collect();
+        let codes: Vec<u32> = y.iter().map(|&y| u32::from(y > 4.0)).collect();
+        let params = drawing.params();
+        let without = Params { min_weight_fraction_leaf: 1e-12, ..params.clone() };
+        let classes = Target::Classes { codes: &codes, n_classes: 2 };
+        for (target, loss) in [(Target::Values(&y), Loss::SquaredError), (classes, Loss::Gini)] {
+            let [fast, slow] = [&params, &without].map(|params| fit(&x, target, Some(&weights), loss, params).unwrap());
+            prop_assert!(bytes(&fast) == bytes(&slow), "{loss:?}");
+        }
+    }
 }
 
 /// Whatever is drawn is constant, so no feature is evaluated: the root is a leaf, in nodes of every

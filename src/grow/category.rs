@@ -4,7 +4,7 @@
 //! (Breiman, Friedman, Olshen and Stone 1984, for losses that are concave in the mean). So a
 //! categorical feature is swept like a numeric one, in an order that is computed for each node. If
 //! a rule forbids the best cut (too few rows, or a Poisson side whose counts are all 0), the best
-//! allowed cut of the order is taken.
+//! allowed set may be no cut of this order: `category_sets.rs` finds it if the categories are few.
 //!
 //! Cost: O(rows + categories · log categories) per node and categorical feature.
 
@@ -16,6 +16,8 @@ pub(super) struct CategoryOrder {
     /// By category, in the order of the codes: its mean target, and the start and end of its rows.
     means: Vec<f64>,
     runs: Vec<(usize, usize)>,
+    /// The number of rows of each category, in the order of the means.
+    sizes: Vec<usize>,
 }
 
 impl CategoryOrder {
@@ -32,7 +34,7 @@ impl CategoryOrder {
         code: impl Fn(u32) -> f64,
         sample: impl Fn(u32) -> (f64, f64),
     ) {
-        let Self { rows, means, runs } = self;
+        let Self { rows, means, runs, sizes } = self;
         std::mem::swap(rows, order);
         order.clear();
         means.clear();
@@ -48,10 +50,36 @@ impl CategoryOrder {
         }
         let mut by_mean: Vec<usize> = (0..runs.len()).collect();
         by_mean.sort_by(|&a, &b| means[a].total_cmp(&means[b]));
+        sizes.clear();
         for run in by_mean {
-            order.extend_from_slice(&rows[runs[run].0..runs[run].1]);
+            let (start, end) = runs[run];
+            order.extend_from_slice(&rows[start..end]);
+            sizes.push(end - start);
         }
         order.extend_from_slice(&rows[start..]);
+    }
+
+    /// The number of rows of each category, in the order that was made last.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Moves the categories of a set, given by their places in the order that was made last, to the
+    /// front of the order; both parts keep their order.
+    pub fn put_first(&mut self, order: &mut Vec<u32>, set: u32) {
+        let Self { rows, sizes, .. } = self;
+        std::mem::swap(rows, order);
+        order.clear();
+        for wanted in [true, false] {
+            let mut start = 0;
+            for (place, &size) in sizes.iter().enumerate() {
+                if (set >> place & 1 != 0) == wanted {
+                    order.extend_from_slice(&rows[start..start + size]);
+                }
+                start += size;
+            }
+        }
+        order.extend_from_slice(&rows[sizes.iter().sum()..]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The general engine: grows any tree, node by node.
 //!
-//! It serves the fits that `top.rs` and `random_splits.rs` don't: categorical features, sparse
-//! columns, several outputs. Like them, it can draw features and thresholds and apply monotonic
+//! It serves the fits that `top.rs`, `random_splits.rs` and `sparse.rs` don't: categorical features,
+//! and quantiles or several outputs of sparse columns. Like them, it can draw features and thresholds and apply monotonic
 //! constraints.
 //! Criteria, sweeps and tie rule are the same, so it would grow the same trees, with values that
 //! are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read through a trait
@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
 use super::category::CategoryOrder;
+use super::category_sets::{SetSearch, may_forbid};
 use super::inherited::{Inherited, constrained_value};
 use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
@@ -244,7 +245,7 @@ impl<C: Criterion> Grower<'_, C> {
             self.fit.team.add_finished(open.rows.rows.len());
             return None;
         };
-        let (division, threshold) = self.divide(&open, &split, &mut workers[0]);
+        let (division, threshold) = self.divide(&open, &table, &split, &mut workers[0]);
         let OpenNode { rows, depth, inherited, .. } = open;
         let parts = self.partition(rows, workers);
         let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut workers[0].items));
@@ -337,8 +338,8 @@ impl<C: Criterion> Grower<'_, C> {
     /// sparse column   −2 −1 │ 3 ? ?            entries only
     /// order           −2 −1 │ 0 0 0 │ 3 ? ?    rows without an entry stand where 0 belongs
     /// ```
-    fn order_rows(&self, open: &OpenNode<'_, C::NodeStats>, feature: usize, worker: &mut Worker<C>) {
-        let Worker { order, has_entry, categories, .. } = worker;
+    fn order_rows(&self, open: &OpenNode<'_, C::NodeStats>, table: &C::Table, feature: usize, worker: &mut Worker<C>) {
+        let Worker { order, has_entry, categories, scratch, .. } = worker;
         let column = &*open.rows.columns[feature];
         order.clear();
         if column.len() == open.rows.rows.len() {
@@ -356,13 +357,41 @@ impl<C: Criterion> Grower<'_, C> {
             let scalar = self.fit.criterion.scalar().expect("targets of categories are single numbers");
             let sample = |row: u32| scalar.sample(self.items[row as usize]);
             categories.order_by_mean(order, |row| self.value(row, feature), sample);
+            if let Some(set) = self.forced_set(open, table, order, categories.sizes(), scratch) {
+                categories.put_first(order, set);
+            }
         }
+    }
+
+    /// The set of categories that must come first in an order by means, because a rule forbids the
+    /// best cut of that order; `None` in all other cases.
+    fn forced_set(
+        &self,
+        open: &OpenNode<'_, C::NodeStats>,
+        table: &C::Table,
+        order: &[u32],
+        sizes: &[usize],
+        scratch: &mut C::Scratch,
+    ) -> Option<u32> {
+        let Fit { criterion, rules, .. } = *self.fit;
+        if !may_forbid::<C>(rules, sizes) {
+            return None;
+        }
+        let contribution = |&row: &u32| criterion.contribution(&open.node, self.items[row as usize], || self.rank(row));
+        let contributions: Vec<_> = order.iter().map(contribution).collect();
+        SetSearch { criterion, node: &open.node, table, rules, sizes, contributions: &contributions, scratch }.run()
     }
 
     /// Notes the side of each row of the node. Returns the division of the winner's order, which
     /// stays in `worker.order`, and the threshold.
-    fn divide(&self, open: &OpenNode<'_, C::NodeStats>, split: &Split, worker: &mut Worker<C>) -> (Division, f64) {
-        self.order_rows(open, split.feature, worker);
+    fn divide(
+        &self,
+        open: &OpenNode<'_, C::NodeStats>,
+        table: &C::Table,
+        split: &Split,
+        worker: &mut Worker<C>,
+    ) -> (Division, f64) {
+        self.order_rows(open, table, split.feature, worker);
         let order = &worker.order;
         let value = |place: usize| self.value(order[place], split.feature);
         // The codes of ordered categories don't ascend; their places do.
@@ -441,9 +470,9 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
             }
         });
         let found = work.iter().filter_map(|&(feature, found)| Some((feature, found?)));
-        let split = decide(found, noise, |feature, least| {
-            workers[0].contest.restart_from(least);
-            self.scan(feature, &mut workers[0]).map(|found| found.cut)
+        let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+            workers[0].contest.restart_for(aim);
+            self.scan(feature, &mut workers[0])
         })?;
         fit.is_worthwhile(node, &split).then_some(split)
     }
@@ -451,7 +480,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
     /// Offers the cuts of one feature to the worker's contest and returns the winner.
     fn scan(&self, feature: usize, worker: &mut Worker<C>) -> Option<Found> {
         let Self { grower, open, table } = *self;
-        grower.order_rows(open, feature, worker);
+        grower.order_rows(open, table, feature, worker);
         let Worker { contest, scratch, order, .. } = worker;
         let criterion = grower.fit.criterion;
         let tags = C::Bounds::class_tags(table);

@@ -5,10 +5,13 @@
 //! subtrees below them depth-first in the cache, one thread each (`subtree.rs`), and tiny nodes by
 //! kernels with loops of fixed length (`tiny.rs`). The limits between them affect the speed, not
 //! the tree: all of them apply the rules of this file. Random thresholds need no order of the rows
-//! (`random_splits.rs`). Categories, sparse columns and several outputs use `general.rs`.
+//! (`random_splits.rs`), and sparse columns have only their entries (`sparse.rs`). Categories use
+//! `general.rs`, as do quantiles and several outputs of sparse X.
 
 mod assemble;
+mod by_node;
 mod category;
+mod category_sets;
 pub(crate) mod general;
 mod inherited;
 mod monotonic;
@@ -16,6 +19,8 @@ mod node_ranks;
 pub(crate) mod random;
 pub(crate) mod random_splits;
 mod sides;
+pub(crate) mod sparse;
+mod sparse_column;
 mod subtree;
 mod tiny;
 mod top;

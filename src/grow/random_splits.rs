@@ -12,27 +12,31 @@
 //! ```
 //!
 //! All threads share the features of a large node. A node that is small enough for the cache is
-//! grown whole by one thread, which first copies its part of X, feature by feature.
+//! grown whole by one thread, which first copies its part of X, feature by feature. Of two rows,
+//! the first feature that separates them wins, without a look at the other features.
 //!
 //! Cost per node: two passes over the values of each drawn feature. Memory: 4 bytes per row, and
 //! per thread the copy of one subtree's part of X. The trees are those of `general.rs`, byte for
 //! byte (`fit/tests.rs::drawn_features_thresholds_and_constraints_by_both_engines`).
 
 use super::Fit;
-use super::assemble::{NodeOutcome, TreeTop};
-use super::inherited::{Inherited, constrained_value};
+use super::by_node::{self, NodeEngine, OpenNode, SplitNode, children, grow_piece};
+use super::inherited::Inherited;
 use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
 use crate::criterion::{Criterion, OneCut, TargetRanking};
 use crate::data::{Cell, Matrix, Rows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::partition::partition_in_place;
 use crate::search::decide;
 use crate::split::{Cut, Found, Split, missing_goes_left};
 use crate::tree::{Test, Tree};
 
 /// Largest subtree in cells: its copy of X stays in the second-level cache.
-const MAX_CELLS: usize = 1 << 16;
+const MAX_CELLS: usize = 1 << 18;
+
+/// Numbers side by side, so that the compiler can use vectors.
+const LANES: usize = 8;
 
 /// Grows a tree. `items` has the target of each row of `x`; `targets` has the rows in the order of
 /// their targets, for criteria that rank them.
@@ -50,37 +54,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
     let node = whole.describe(&node_rows, &mut workers[0].items);
     let root = OpenNode { rows: node_rows, node, depth: 0, inherited: Inherited::of_root(fit.choices) };
 
-    let mut top = TreeTop::default();
-    let mut pending = vec![(push_top(fit, &mut top, &root), root)];
-    let mut small = Vec::new();
-    while let Some((id, open)) = pending.pop() {
-        if finish_leaf(fit, &open) {
-            continue;
-        }
-        if open.rows.rows.len() * fit.x.n_columns() <= MAX_CELLS || threads == 1 {
-            small.push((id, Some(open), None));
-            continue;
-        }
-        if let Some((test, children)) = whole.split(open, &mut workers) {
-            let children = children.map(|child| (push_top(fit, &mut top, &child), child));
-            top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
-            pending.extend(children);
-        }
-    }
-    fit.team.each(&mut small, &mut workers, |worker, (_, open, piece)| {
-        let open = open.take().expect("each node is grown once");
-        *piece = Some(grow_small(&whole, open, worker));
-    });
-    if fit.team.cancelled() {
-        return Err(Error::Interrupted);
-    }
-    for (id, _, piece) in small {
-        let mut piece = piece.expect("each node has been grown");
-        piece.finish(fit.units);
-        top.set_outcome(id, NodeOutcome::Subtree(piece));
-    }
-    drop((workers, all, targets));
-    Ok(top.assemble(fit, fit.x.n_columns()))
+    by_node::grow(fit, &whole, root, &mut workers)
 }
 
 /// A node's rows: in ascending order of their ids, and in the order of their targets if the
@@ -88,14 +62,6 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 struct NodeRows<'a> {
     rows: &'a mut [u32],
     targets: &'a mut [u32],
-}
-
-/// A node that is still to be grown.
-struct OpenNode<'a, N> {
-    rows: NodeRows<'a>,
-    node: N,
-    depth: u32,
-    inherited: Inherited,
 }
 
 /// X as a node reads it.
@@ -155,57 +121,50 @@ impl<X: Cell, C: Criterion> Worker<X, C> {
     }
 }
 
-/// Appends a node to the top of the tree and returns its number.
-fn push_top<M: ?Sized, C: Criterion>(
-    fit: &Fit<'_, M, C>,
-    top: &mut TreeTop,
-    open: &OpenNode<'_, C::NodeStats>,
-) -> usize {
-    let id = top.push(fit.criterion, &open.node);
-    fit.clamp(open.inherited, || top.value_mut(id, fit.criterion.n_values()));
-    id
-}
+impl<'a, X: Cell, C: Criterion> NodeEngine<C> for Table<'a, X, C> {
+    type Rows = NodeRows<'a>;
+    type Worker = Worker<X, C>;
 
-/// Whether the rules make a node a leaf, or the fit was cancelled. Counts the rows of a leaf as
-/// finished.
-fn finish_leaf<M: ?Sized, C: Criterion>(fit: &Fit<'_, M, C>, open: &OpenNode<'_, C::NodeStats>) -> bool {
-    let is_leaf = fit.is_leaf(&open.node, open.depth) || fit.team.cancelled();
-    fit.team.add_finished(if is_leaf { open.rows.rows.len() } else { 0 });
-    is_leaf
-}
-
-/// Grows a node and its descendants, depth-first, with one thread, on a copy of their part of X.
-fn grow_small<X: Cell, C: Criterion>(
-    whole: &Table<'_, X, C>,
-    mut root: OpenNode<'_, C::NodeStats>,
-    worker: &mut Worker<X, C>,
-) -> TreePiece {
-    let fit = whole.fit;
-    let mut local = std::mem::replace(&mut worker.local, LocalRows { cells: Vec::new(), items: Vec::new() });
-    local.take_in(whole, &mut root.rows, &mut worker.by_row);
-    let n_rows = root.rows.rows.len();
-    let table = Table { fit, cells: Cells::Local(&local.cells), items: &local.items, n_rows };
-    let mut piece = TreePiece::with_capacity(fit.max_nodes(&root.node, root.depth), fit.criterion.n_values());
-    // Each with the inner node whose right child it is; `None` for a left child, which follows its
-    // parent.
-    let mut pending = vec![(root, None)];
-    while let Some((open, right_of)) = pending.pop() {
-        let id = piece.push(fit.criterion, &open.node);
-        fit.clamp(open.inherited, || piece.value_mut(id, fit.criterion.n_values()));
-        if let Some(parent) = right_of {
-            piece.set_right(parent, id);
-        }
-        if finish_leaf(fit, &open) {
-            continue;
-        }
-        let depth = open.depth;
-        if let Some((test, [left, right])) = table.split(open, std::slice::from_mut(worker)) {
-            piece.split(id, depth, test);
-            pending.extend([(right, Some(id)), (left, None)]);
-        }
+    fn is_large(&self, rows: &NodeRows<'a>) -> bool {
+        rows.rows.len() * self.fit.x.n_columns() > MAX_CELLS
     }
-    worker.local = local;
-    piece
+
+    fn split(
+        &self,
+        open: OpenNode<NodeRows<'a>, C::NodeStats>,
+        workers: &mut [Worker<X, C>],
+    ) -> Option<SplitNode<NodeRows<'a>, C::NodeStats>> {
+        let (split, cut) = self.search(&open, workers)?;
+        let OpenNode { rows: NodeRows { rows, targets }, depth, inherited, .. } = open;
+        let worker = &mut workers[0];
+        let [rows, targets] = [rows, targets].map(|rows| {
+            let n_left =
+                partition_in_place(rows, |row| cut.sends_left(self.value(row, split.feature)), &mut worker.spare);
+            rows.split_at_mut(n_left)
+        });
+        let parts = [NodeRows { rows: rows.0, targets: targets.0 }, NodeRows { rows: rows.1, targets: targets.1 }];
+        let nodes = parts.each_ref().map(|rows| self.describe(rows, &mut worker.items));
+        let [left, right] = nodes.each_ref().map(|node| self.fit.criterion.weight(node));
+        let learned = (cut.n_missing > 0).then_some(cut.missing_left);
+        let test = Test {
+            feature: split.feature as u32,
+            threshold: cut.threshold,
+            missing_left: missing_goes_left(learned, left, right),
+            right: 0,
+        };
+        Some((test, children(self.fit, (depth, inherited), split.feature, parts, nodes)))
+    }
+
+    /// Works on a copy of the node's part of X.
+    fn grow_small(&self, mut root: OpenNode<NodeRows<'a>, C::NodeStats>, worker: &mut Worker<X, C>) -> TreePiece {
+        let mut local = std::mem::replace(&mut worker.local, LocalRows { cells: Vec::new(), items: Vec::new() });
+        local.take_in(self, &mut root.rows, &mut worker.by_row);
+        let n_rows = root.rows.rows.len();
+        let table = Table { fit: self.fit, cells: Cells::Local(&local.cells), items: &local.items, n_rows };
+        let piece = grow_piece(self.fit, &table, root, worker);
+        worker.local = local;
+        piece
+    }
 }
 
 impl<X: Cell, C: Criterion> LocalRows<X, C> {
@@ -250,47 +209,6 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
         items.extend(rows.iter().map(|&row| self.items[row as usize]));
     }
 
-    /// Finds the split of a node and carries it out; `None` if the node stays a leaf.
-    fn split<'a>(
-        &self,
-        open: OpenNode<'a, C::NodeStats>,
-        workers: &mut [Worker<X, C>],
-    ) -> Option<(Test, [OpenNode<'a, C::NodeStats>; 2])> {
-        let fit = self.fit;
-        let Some((split, cut)) = self.search(&open, workers) else {
-            fit.team.add_finished(open.rows.rows.len());
-            return None;
-        };
-        let OpenNode { rows: NodeRows { rows, targets }, depth, inherited, .. } = open;
-        let worker = &mut workers[0];
-        let [rows, targets] = [rows, targets].map(|rows| {
-            let n_left =
-                partition_in_place(rows, |row| cut.sends_left(self.value(row, split.feature)), &mut worker.spare);
-            rows.split_at_mut(n_left)
-        });
-        let parts = [NodeRows { rows: rows.0, targets: targets.0 }, NodeRows { rows: rows.1, targets: targets.1 }];
-        let [left, right] = parts.each_ref().map(|rows| self.describe(rows, &mut worker.items));
-        let weights = [&left, &right].map(|node| fit.criterion.weight(node));
-        let learned = (cut.n_missing > 0).then_some(cut.missing_left);
-        let test = Test {
-            feature: split.feature as u32,
-            threshold: cut.threshold,
-            missing_left: missing_goes_left(learned, weights[0], weights[1]),
-            right: 0,
-        };
-        let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
-        let [of_left, of_right] = inherited.of_children(fit.choices, split.feature, values);
-        let [left_rows, right_rows] = parts;
-        let depth = depth + 1;
-        Some((
-            test,
-            [
-                OpenNode { rows: left_rows, node: left, depth, inherited: of_left },
-                OpenNode { rows: right_rows, node: right, depth, inherited: of_right },
-            ],
-        ))
-    }
-
     fn value(&self, row: u32, feature: usize) -> f64 {
         match self.cells {
             Cells::Whole(x) => x.get(row as usize, feature).to_f64(),
@@ -299,7 +217,11 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
     }
 
     /// Draws features and thresholds, and decides; `None` if no cut is allowed or gains enough.
-    fn search(&self, open: &OpenNode<'_, C::NodeStats>, workers: &mut [Worker<X, C>]) -> Option<(Split, RandomCut)> {
+    fn search(
+        &self,
+        open: &OpenNode<NodeRows<'_>, C::NodeStats>,
+        workers: &mut [Worker<X, C>],
+    ) -> Option<(Split, RandomCut)> {
         let (fit, node) = (self.fit, &open.node);
         let mut table = C::Table::default();
         let contributions = self.contributions(open, &mut table, &mut workers[0]);
@@ -312,7 +234,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
             Some((candidate.feature, Found { top: gain, gain, cut }))
         });
         // A feature has one cut, so its first cut that ties with the highest gain is this one.
-        let split = decide(found, fit.criterion.noise(node), |_, _| None)?;
+        let split = decide(found, fit.criterion.noise(node), false, |_, _| None)?;
         let winner = candidates.iter().find(|candidate| candidate.feature == split.feature)?.cut;
         workers[0].candidates = candidates;
         fit.is_worthwhile(node, &split).then_some((split, winner))
@@ -321,7 +243,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
     /// What each row of the node adds to its sums, in the order of its rows.
     fn contributions(
         &self,
-        open: &OpenNode<'_, C::NodeStats>,
+        open: &OpenNode<NodeRows<'_>, C::NodeStats>,
         table: &mut C::Table,
         worker: &mut Worker<X, C>,
     ) -> Vec<C::Contribution> {
@@ -358,68 +280,71 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
 /// The search for the split of one node.
 struct NodeSearch<'a, 'r, X, C: Criterion> {
     rows: &'a Table<'a, X, C>,
-    open: &'a OpenNode<'r, C::NodeStats>,
+    open: &'a OpenNode<NodeRows<'r>, C::NodeStats>,
     table: &'a C::Table,
     contributions: &'a [C::Contribution],
 }
 
 impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
-    /// Evaluates the drawn features by one thread: the values of a feature are read once.
+    /// Evaluates the drawn features by one thread.
     fn alone(&self, worker: &mut Worker<X, C>) -> Vec<Candidate> {
         let (fit, inherited) = (self.rows.fit, self.open.inherited);
         let mut drawer = std::mem::take(&mut worker.drawer);
         let mut candidates = std::mem::take(&mut worker.candidates);
         candidates.clear();
-        let mut evaluate = |feature: usize| {
-            let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
-            if let Some(cut) = RandomCut::draw(inherited.seed, feature, &extremes) {
-                let mut candidate = Candidate { feature, cut, gain: None };
-                self.evaluate(&mut candidate, worker);
-                candidates.push(candidate);
-            }
-            extremes.is_constant()
-        };
         if fit.draws() {
-            fit.draw_features(inherited, &mut drawer, evaluate);
+            fit.draw_features(inherited, &mut drawer, |feature| {
+                let (is_constant, candidate) = self.draw_cut(feature, worker);
+                candidates.extend(candidate);
+                is_constant
+            });
+            candidates.sort_unstable_by_key(|candidate| candidate.feature);
         } else {
-            (0..fit.x.n_columns()).for_each(|feature| _ = evaluate(feature));
+            // Every cut that separates two rows gains the same: the first one that is allowed wins.
+            let is_pair = self.open.rows.rows.len() == 2 && fit.rules.limit_rows_only();
+            for feature in 0..fit.x.n_columns() {
+                candidates.extend(self.draw_cut(feature, worker).1);
+                if is_pair && candidates.last().is_some_and(|candidate| candidate.gain.is_some()) {
+                    break;
+                }
+            }
         }
         worker.drawer = drawer;
-        candidates.sort_unstable_by_key(|candidate| candidate.feature);
         candidates
     }
 
-    /// Evaluates the drawn features by all threads. Whether a feature is constant is known only
-    /// when its values have been read, so first the extremes of all features are found.
+    /// Evaluates the drawn features by all threads. If all of them are constant, more are drawn, by
+    /// one thread.
     fn together(&self, workers: &mut [Worker<X, C>]) -> Vec<Candidate> {
-        let (fit, inherited) = (self.rows.fit, self.open.inherited);
-        let mut all: Vec<(usize, Option<Extremes<X>>)> =
-            (0..fit.x.n_columns()).map(|feature| (feature, None)).collect();
-        fit.team.each(&mut all, workers, |worker, (feature, extremes)| {
-            if !fit.team.cancelled() {
-                *extremes = Some(self.rows.gather_values(self.open.rows.rows, *feature, &mut worker.values));
-            }
-        });
-        let extremes = |feature: usize| all[feature].1.as_ref();
-        let features: Vec<usize> = if fit.draws() {
-            let is_constant = |feature: usize| extremes(feature).is_none_or(Extremes::is_constant);
-            let drawn = fit.draw_features(inherited, &mut workers[0].drawer, is_constant);
-            drawn.iter().map(|&feature| feature as usize).collect()
+        let fit = self.rows.fit;
+        let mut work: Vec<(usize, bool, Option<Candidate>)> = if fit.draws() {
+            let drawn = fit.draw_features(self.open.inherited, &mut workers[0].drawer, |_| false);
+            drawn.iter().map(|&feature| (feature as usize, true, None)).collect()
         } else {
-            (0..fit.x.n_columns()).collect()
+            (0..fit.x.n_columns()).map(|feature| (feature, true, None)).collect()
         };
-        let candidate = |feature: usize| {
-            let cut = RandomCut::draw(inherited.seed, feature, extremes(feature)?)?;
-            Some(Candidate { feature, cut, gain: None })
-        };
-        let mut candidates: Vec<Candidate> = features.into_iter().filter_map(candidate).collect();
-        fit.team.each(&mut candidates, workers, |worker, candidate| {
+        fit.team.each(&mut work, workers, |worker, (feature, is_constant, candidate)| {
             if !fit.team.cancelled() {
-                self.rows.gather_values(self.open.rows.rows, candidate.feature, &mut worker.values);
-                self.evaluate(candidate, worker);
+                (*is_constant, *candidate) = self.draw_cut(*feature, worker);
             }
         });
-        candidates
+        if fit.draws() && work.iter().all(|&(_, is_constant, _)| is_constant) {
+            return self.alone(&mut workers[0]);
+        }
+        work.into_iter().filter_map(|(.., candidate)| candidate).collect()
+    }
+
+    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and the
+    /// cut if there is one.
+    fn draw_cut(&self, feature: usize, worker: &mut Worker<X, C>) -> (bool, Option<Candidate>) {
+        let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
+        let cut = RandomCut::draw(self.open.inherited.seed, feature, &extremes);
+        let candidate = cut.map(|cut| {
+            let mut candidate = Candidate { feature, cut, gain: None };
+            self.evaluate(&mut candidate, worker);
+            candidate
+        });
+        (extremes.is_constant(), candidate)
     }
 
     /// Finds the gain of a candidate's cut, if it is allowed. The worker has the values of its
@@ -453,13 +378,28 @@ pub(super) struct Extremes<X> {
 
 impl<X: Cell> Extremes<X> {
     fn new(values: &[X]) -> Self {
-        let (mut least, mut greatest, mut n_missing) = (X::INFINITY, X::NEG_INFINITY, 0);
-        for &value in values {
-            least = if value < least { value } else { least };
-            greatest = if value > greatest { value } else { greatest };
-            n_missing += usize::from(value.is_missing());
+        let lesser = |a: X, b: X| if b < a { b } else { a };
+        let greater = |a: X, b: X| if b > a { b } else { a };
+        let (mut least, mut greatest, mut missing) = ([X::INFINITY; LANES], [X::NEG_INFINITY; LANES], [0u32; LANES]);
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                least[lane] = lesser(least[lane], chunk[lane]);
+                greatest[lane] = greater(greatest[lane], chunk[lane]);
+                missing[lane] += u32::from(chunk[lane].is_missing());
+            }
         }
-        Self { least, greatest, n_missing, len: values.len() }
+        for &value in rest {
+            least[0] = lesser(least[0], value);
+            greatest[0] = greater(greatest[0], value);
+            missing[0] += u32::from(value.is_missing());
+        }
+        Self {
+            least: least.into_iter().fold(X::INFINITY, lesser),
+            greatest: greatest.into_iter().fold(X::NEG_INFINITY, greater),
+            n_missing: missing.into_iter().sum::<u32>() as usize,
+            len: values.len(),
+        }
     }
 
     /// Of values in ascending order, of which the first `n_values` are not missing.

@@ -274,7 +274,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         // contributions would cost more than it saves.
         let looked_up = is_unknown || C::Ranking::RANKED;
         let noise = fit.criterion.noise(&task.node);
-        search.run(noise, |feature, contest| view.sweep(feature, looked_up, contest, scratch))
+        search.run(noise, C::OFTEN_GAINS_NOTHING, |feature, contest| view.sweep(feature, looked_up, contest, scratch))
     }
 
     /// Grows a tiny node with its descendants. Returns false if the node is not tiny.
@@ -288,7 +288,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let Some(tiny) = &mut self.tiny else { return false };
         let Subtree { n_rows, cells, items, .. } = &self.subtree;
         let orders = self.subtree.orders_of(fit.criterion, task);
-        let root = TinyRoot { fit, cells: LocalCells { cells, n_rows: *n_rows }, orders };
+        let root = TinyRoot { fit, node: &task.node, cells: LocalCells { cells, n_rows: *n_rows }, orders };
         if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
         }
@@ -687,7 +687,7 @@ impl Search {
 
     /// Sweeps the feature with the largest bound, then every feature that could still win, and
     /// decides.
-    fn run(&mut self, noise: f64, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
+    fn run(&mut self, noise: f64, avoids_chains: bool, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
         let Self { bounds, findings, contest, features, .. } = self;
         let mut favourite = 0;
         for place in 1..bounds.len() {
@@ -707,10 +707,10 @@ impl Search {
         }
         let found =
             features.iter().zip(findings.iter()).filter_map(|(&feature, found)| Some((feature as usize, (*found)?)));
-        decide(found, noise, |feature, least| {
-            contest.restart_from(least);
+        decide(found, noise, avoids_chains, |feature, aim| {
+            contest.restart_for(aim);
             sweep(feature, contest);
-            contest.found().map(|found| found.cut)
+            contest.found()
         })
     }
 }

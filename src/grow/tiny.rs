@@ -14,20 +14,21 @@
 //! level 1                                   [ left  ]  is next
 //! ```
 //!
-//! The criterion's [`TinyKernel`] evaluates cuts: `criterion/squared/tiny.rs` and
-//! `criterion/quantile/tiny.rs`, for targets without weights. Its fast results are approximate and
-//! decide where one cut is clearly the best. Close calls are decided by integers, as in larger
-//! nodes. Memory per thread: 256 bytes per feature and a table of 64 kB.
+//! The criterion's [`TinyKernel`] evaluates cuts: `criterion/squared/tiny.rs`,
+//! `criterion/squared/tiny_weighted.rs` and, for targets without weights,
+//! `criterion/quantile/tiny.rs`. Its fast results are approximate and decide where one cut is
+//! clearly the best. Close calls are decided by integers, as in larger nodes. Memory per thread: 256
+//! bytes per feature and a table of 64 kB.
 
 use super::Fit;
 use super::inherited::Inherited;
 use super::random::FeatureDrawer;
 use super::tree_piece::TreePiece;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, MAX_TINY_ROWS as MAX_ROWS, TinyOrder, local_table};
-use crate::criterion::{Criterion, TargetRanking, TinyKernel, TinyNode, TinySummary};
+use crate::criterion::{Criterion, TargetRanking, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::data::{Cell, Matrix};
 use crate::partition::partition_tiny;
-use crate::split::{missing_goes_left, threshold};
+use crate::split::threshold;
 use crate::tree::Test;
 
 /// Buffers, reused from node to node.
@@ -39,7 +40,7 @@ pub(super) struct TinyGrower<C: Criterion> {
     places: Box<[u8; LOCAL_ROWS]>,
     /// By number in the tiny node: the row of the subtree, and its target.
     rows: [u16; MAX_ROWS],
-    targets: [f64; MAX_ROWS],
+    targets: TinyTargets,
     pending: Vec<PendingTiny>,
     drawer: FeatureDrawer,
     /// The orders of the features that were drawn.
@@ -74,8 +75,9 @@ impl<X: Cell> LocalCells<'_, X> {
 }
 
 /// A node of a subtree, with the data to grow it as a tiny node.
-pub(super) struct TinyRoot<'a, X, C> {
+pub(super) struct TinyRoot<'a, X, C: Criterion> {
     pub fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    pub node: &'a C::NodeStats,
     pub cells: LocalCells<'a, X>,
     pub orders: LocalOrders<'a>,
 }
@@ -112,7 +114,7 @@ impl<C: Criterion> TinyGrower<C> {
             orders: Vec::new(),
             places: local_table(),
             rows: [0; MAX_ROWS],
-            targets: [0.0; MAX_ROWS],
+            targets: TinyTargets::default(),
             pending: Vec::new(),
             drawer: FeatureDrawer::default(),
             drawn: Vec::new(),
@@ -131,7 +133,7 @@ impl<C: Criterion> TinyGrower<C> {
         piece: &mut TreePiece,
     ) {
         self.take_in(root, items);
-        let rows = std::array::from_fn(|row| row as u8);
+        let (rows, id) = (std::array::from_fn(|row| row as u8), piece.len());
         self.pending.push(PendingTiny { rows, len: root.orders.len as u8, level: 0, depth, right_of, inherited });
         while let Some(node) = self.pending.pop() {
             if let Some(parent) = node.right_of {
@@ -139,14 +141,17 @@ impl<C: Criterion> TinyGrower<C> {
             }
             match node.len {
                 1 => {
-                    let target = self.targets[node.rows[0] as usize % MAX_ROWS];
-                    self.push(root, 1, TinySummary::of_one(target), node.inherited, piece);
+                    self.push_one(root, node.rows[0] as usize % MAX_ROWS, node.inherited, piece);
                 }
                 2 => self.grow_pair(root, &node, piece),
                 3..=4 => self.grow_node::<4, X>(root, &node, piece),
                 5..=8 => self.grow_node::<8, X>(root, &node, piece),
                 _ => self.grow_node::<MAX_ROWS, X>(root, &node, piece),
             }
+        }
+        if C::WEIGHTED {
+            // The kernel has summed up squares in another order.
+            piece.set_impurity(id, root.fit.criterion.impurity(root.node));
         }
     }
 
@@ -158,22 +163,25 @@ impl<C: Criterion> TinyGrower<C> {
         for (place, &row) in root.orders.of(if C::Ranking::RANKED { n_features } else { 0 }).iter().enumerate() {
             self.places[row as usize] = place as u8;
             self.rows[place] = row;
-            self.targets[place] = self.kernel.target(root.fit.criterion, items[row as usize]);
+            let (y, weight) = self.kernel.sample(root.fit.criterion, items[row as usize]);
+            self.targets.y[place] = y;
+            if C::WEIGHTED {
+                self.targets.weights[place] = weight;
+            }
         }
         for (feature, order) in self.orders[..n_features].iter_mut().enumerate() {
             for (place, &row) in order.iter_mut().zip(root.orders.of(feature)) {
                 *place = self.places[row as usize];
             }
         }
-        self.kernel.take_in(&self.targets[..root.orders.len]);
+        self.kernel.take_in(&self.targets.y[..root.orders.len]);
     }
 
     /// Grows a node of two rows: every feature that separates them has the same gain, so the first
     /// one wins.
     fn grow_pair<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, node: &PendingTiny, piece: &mut TreePiece) {
         let [a, b] = [node.rows[0], node.rows[1]].map(|row| row as usize % MAX_ROWS);
-        let [y, z] = [self.targets[a], self.targets[b]];
-        let summary = self.kernel.describe_pair(y, z);
+        let summary = self.kernel.describe_pair([a, b], &self.targets);
         let id = self.push(root, 2, summary, node.inherited, piece);
         if summary.is_pure || root.is_leaf(2, node.depth) {
             return;
@@ -186,19 +194,20 @@ impl<C: Criterion> TinyGrower<C> {
         for feature in (0..n_all).chain(drawn.iter().map(|&feature| feature as usize)) {
             let [low, high] = values(feature);
             if low != high {
-                let (left, right, threshold) =
-                    if low < high { (y, z, threshold(low, high)) } else { (z, y, threshold(high, low)) };
+                let (rows, threshold) =
+                    if low < high { ([a, b], threshold(low, high)) } else { ([b, a], threshold(high, low)) };
+                let [left, right] = rows.map(|row| self.targets.y[row]);
                 let value_order = node.inherited.value_order(root.fit.choices, feature);
                 if value_order.is_some_and(|order| !order.allows([left, right])) {
                     continue;
                 }
                 let right_id = id as u32 + 2;
-                let missing_left = missing_goes_left(None, 1.0, 1.0);
+                let missing_left = C::TinyKernel::is_heavier([&[rows[0] as u8], &[rows[1] as u8]], &self.targets);
                 let test = Test { feature: feature as u32, threshold, missing_left, right: right_id };
                 piece.split(id, node.depth, test);
                 let inherited = node.inherited.of_children(root.fit.choices, feature, || [left, right]);
-                for (target, inherited) in [left, right].into_iter().zip(inherited) {
-                    self.push(root, 1, TinySummary::of_one(target), inherited, piece);
+                for (row, inherited) in rows.into_iter().zip(inherited) {
+                    self.push_one(root, row, inherited, piece);
                 }
                 return;
             }
@@ -246,6 +255,19 @@ impl<C: Criterion> TinyGrower<C> {
         }
     }
 
+    /// Appends a leaf of one row.
+    #[inline(always)]
+    fn push_one<X: Cell>(
+        &mut self,
+        root: &TinyRoot<'_, X, C>,
+        row: usize,
+        inherited: Inherited,
+        piece: &mut TreePiece,
+    ) {
+        let summary = self.kernel.describe_one(row, &self.targets);
+        self.push(root, 1, summary, inherited, piece);
+    }
+
     /// Appends a leaf, with its value in the range that it has inherited.
     #[inline(always)]
     fn push<X: Cell>(
@@ -279,7 +301,7 @@ impl<C: Criterion> TinyGrower<C> {
             |place: usize| root.cells.get(feature, self.rows[order[place % MAX_ROWS] as usize % MAX_ROWS]).to_f64();
         let threshold = threshold(value(n_left - 1), value(n_left));
         let id = piece.len() - 1;
-        let missing_left = missing_goes_left(None, n_left as f64, n_right as f64);
+        let missing_left = C::TinyKernel::is_heavier([&order[..n_left], &order[n_left..len]], &self.targets);
         let test = Test { feature: feature as u32, threshold, missing_left, right: 0 };
         piece.split(id, node.depth, test);
 

@@ -279,11 +279,12 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         let mut partitions = Vec::new();
         for (k, open) in open.iter().enumerate() {
             let found = candidates.iter().enumerate().filter_map(|(feature, of)| Some((feature, of.get(k)?.found?)));
-            let split = decide(found, fit.criterion.noise(&open.node), |feature, least| {
-                contest.restart_from(least);
+            let noise = fit.criterion.noise(&open.node);
+            let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+                contest.restart_for(aim);
                 let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);
                 scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
-                contest.found().map(|found| found.cut)
+                contest.found()
             });
             let &OpenNode { id, start, is_left: was_left, ref node, inherited, .. } = open;
             if let Some(split) = split

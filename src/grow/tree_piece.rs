@@ -42,6 +42,9 @@ impl TreePiece {
         let impurity = kernel.write_summary(criterion, rows, summary, &mut self.statistics.values);
         self.statistics.impurity.push(impurity);
         self.statistics.rows.push(rows as u32);
+        if C::WEIGHTED {
+            self.statistics.weight.get_or_insert_default().push(summary.weight);
+        }
         self.nodes.push(ArenaNode::leaf());
         self.nodes.len() - 1
     }
@@ -56,6 +59,10 @@ impl TreePiece {
     pub fn set_right(&mut self, id: usize, right: usize) {
         let test = self.nodes[id].test().expect("only inner nodes have children");
         self.nodes[id] = ArenaNode::inner(Test { right: right as u32, ..test });
+    }
+
+    pub fn set_impurity(&mut self, id: usize, impurity: f64) {
+        self.statistics.impurity[id] = impurity;
     }
 
     /// The values that a node predicts.

@@ -132,6 +132,21 @@ pub struct ModelOf<P> {
     parameters: Option<String>,
 }
 
+/// A share of a class is at most 1, up to rounding.
+const LARGEST_SHARE: f64 = 1.0 + 1e-9;
+
+/// Returns an error if a node has a number that is no share of a class; a node has `n_values` numbers.
+fn check_shares(tree: &Tree, n_values: usize) -> Result<()> {
+    let values = &tree.statistics.values;
+    match values.iter().position(|share| !(0.0..=LARGEST_SHARE).contains(share)) {
+        None => Ok(()),
+        Some(i) => {
+            let (share, node) = (values[i], i / n_values);
+            Err(Error::argument("tree", format!("node {node} has {share} as the share of a class")))
+        }
+    }
+}
+
 /// The parts of a model that is to be written.
 struct Contents<'a> {
     /// At least one.
@@ -187,7 +202,7 @@ impl<P: Predictor> ModelOf<P> {
     /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
-    /// If the leaves don't have one number per label, or a label is not finite.
+    /// If the leaves don't have one number per label, a number is no share, or a label is not finite.
     pub fn classifier(predictor: P, classes: Vec<Labels>) -> Result<Self> {
         Self::new(predictor, Task::Classification(classes))
     }
@@ -212,6 +227,9 @@ impl<P: Predictor> ModelOf<P> {
         if n_values != needed {
             let problem = format!("needs {needed} values per leaf, got {n_values}");
             return Err(Error::argument("tree", problem));
+        }
+        if let Task::Classification(_) = task {
+            predictor.trees().into_iter().try_for_each(|tree| check_shares(tree, needed))?;
         }
         Ok(Self { predictor, task, feature_names: None, parameters: None })
     }

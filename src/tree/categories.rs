@@ -77,6 +77,13 @@ impl Categories {
         self.sets.words.get(start..start.checked_add(n_words(*self.counts.get(test.feature as usize)?))?)
     }
 
+    /// Whether a split's set has only categories of its feature; true for a split on numbers.
+    pub(super) fn knows_all(&self, test: &Test) -> bool {
+        let in_last_word = self.counts.get(test.feature as usize).map_or(0, |count| count % 64);
+        let last = self.set(test).and_then(<[u64]>::last);
+        last.is_none_or(|word| in_last_word == 0 || word >> in_last_word == 0)
+    }
+
     /// Whether a category goes left; `None` if it is missing or is not one of the fit's categories.
     pub(super) fn goes_left(&self, test: &Test, code: f64) -> Option<bool> {
         let count = self.counts[test.feature as usize];

@@ -22,7 +22,8 @@ impl Tree {
         self.check_structure()
     }
 
-    /// Every array has the right length, predicted numbers are finite, and no statistic is NaN.
+    /// Every array has the right length, predicted numbers are finite, every node has rows, and no
+    /// statistic is NaN.
     fn check_statistics(&self) -> Result<()> {
         let (n, n_values) = (self.nodes.len(), self.n_values);
         let Statistics { values, impurity, rows, weight } = &self.statistics;
@@ -35,6 +36,9 @@ impl Tree {
         }
         if let Some(i) = values.iter().position(|v| !v.is_finite()) {
             return invalid(format!("value {} of node {} is not finite", values[i], i / n_values));
+        }
+        if let Some(node) = rows.iter().position(|&rows| rows == 0) {
+            return invalid(format!("node {node} has no training rows"));
         }
         if impurity.iter().chain(weight.iter().flatten()).any(|number| number.is_nan()) {
             return invalid("an impurity or a weight is NaN");
@@ -86,8 +90,14 @@ impl Tree {
             let set = || self.categories.as_ref().and_then(|categories| categories.set(test));
             test.category_set().is_none_or(|_| set().is_some_and(|set| !set.is_empty()))
         };
-        match (0..).zip(&self.nodes).find(|(_, node)| !node.test().is_none_or(|test| is_sound(&test))) {
-            Some((id, _)) => invalid(format!("node {id} has no threshold")),
+        let find = |is_sound: &dyn Fn(&Test) -> bool| {
+            (0..).zip(&self.nodes).find(|(_, node)| !node.test().is_none_or(|test| is_sound(&test)))
+        };
+        if let Some((id, _)) = find(&is_sound) {
+            return invalid(format!("node {id} has no threshold"));
+        }
+        match find(&|test| self.categories.as_ref().is_none_or(|categories| categories.knows_all(test))) {
+            Some((id, _)) => invalid(format!("node {id} has a set with categories that its feature does not have")),
             None => Ok(()),
         }
     }
@@ -96,7 +106,8 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::ArenaNode;
+    use crate::tree::categories::set_threshold;
+    use crate::tree::{ArenaNode, Categories, CategorySets};
 
     fn statistics(n: usize) -> Statistics {
         Statistics { values: vec![1.0; n], impurity: vec![0.0; n], rows: vec![1; n], weight: None }
@@ -136,5 +147,22 @@ mod tests {
         let mut nan = statistics(1);
         nan.values[0] = f64::NAN;
         assert!(Tree::new(vec![leaf], nan, 1, 1, None).is_err(), "a value that is not a number");
+        let mut empty = statistics(1);
+        empty.rows[0] = 0;
+        assert!(Tree::new(vec![leaf], empty, 1, 1, None).is_err(), "a node without rows");
+    }
+
+    #[test]
+    fn sets_with_unknown_categories_are_refused() {
+        let build = |set: u64| {
+            let mut sets = CategorySets::default();
+            sets.words.push(set);
+            let categories = Categories { counts: vec![0, 3], sets };
+            let threshold = set_threshold(0);
+            let root = ArenaNode::inner(Test { feature: 1, threshold, missing_left: true, right: 2 });
+            Tree::new(vec![root, ArenaNode::leaf(), ArenaNode::leaf()], statistics(3), 2, 1, Some(categories))
+        };
+        assert!(build(0b101).is_ok());
+        assert!(build(0b1000).is_err());
     }
 }

@@ -265,6 +265,10 @@ impl Auditor<'_> {
         let best = loss - clear().map(|candidate| candidate.loss).fold(f64::INFINITY, f64::min);
         prop_assert!(gain >= best - (RELATIVE * best.abs() + blur), "node {id} gains {gain}, could gain {best}");
 
+        // Where no cut gains anything, medians and quantiles have another rule.
+        if best <= blur && matches!(definition, Definition::AbsoluteError | Definition::Quantile { .. }) {
+            return Ok(());
+        }
         // Of candidates that separate the same sets of rows, the first is taken.
         let fingerprints = sides.map(|ids| ids.iter().fold(0, |key, &id| key ^ fingerprint(id)));
         let partition = fingerprints[0].min(fingerprints[1]);

@@ -137,6 +137,10 @@ class Judge:
         level = self.level if self.criterion == "quantile" else Fraction(1, 2)
         return quantile_of(*self.targets(rows), level)
 
+    def ranks_targets(self):
+        """Whether the loss is that around a median or a quantile."""
+        return self.criterion in ("absolute_error", "quantile")
+
     def is_pure(self, rows):
         return len({self.y[i] for i in rows}) == 1
 

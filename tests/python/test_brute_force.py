@@ -140,9 +140,19 @@ def test_of_equal_splits_the_lowest_feature_then_the_lowest_threshold_wins(crite
         if left is None:
             continue
         # Losses are exact fractions, so ties are exact, and min() keeps the first.
-        first = min(judge.candidates(rows), key=lambda c: c.loss)
+        candidates = list(judge.candidates(rows))
+        first = min(candidates, key=lambda c: c.loss)
+        if judge.ranks_targets() and first.loss == judge.loss(rows):
+            first = middle_of_most(candidates)
         expected = (first.feature, midpoint(first.below, first.above))
         assert (tree.feature[node], tree.threshold[node]) == expected
+
+
+def middle_of_most(candidates):
+    """The middle cut of the feature with the most cuts, where no cut gains anything."""
+    features = sorted({c.feature for c in candidates})
+    cuts = max(([c for c in candidates if c.feature == f] for f in features), key=len)
+    return cuts[(len(cuts) - 1) // 2]
 
 
 @given(data=st.data())
@@ -193,7 +203,10 @@ def test_two_threads_grow_the_same_tree_as_one(criterion, data):
 
 @pytest.mark.parametrize("criterion", REGRESSION)
 @given(
-    y=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=10),
+    # Beside a million, numbers below 1e-300 may be rounded to each other: docs/differences.md.
+    y=st.lists(
+        st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-290), min_size=2, max_size=10
+    ),
     weights=st.lists(st.floats(0.01, 100.0), min_size=10, max_size=10),
 )
 @settings(max_examples=100, deadline=None)

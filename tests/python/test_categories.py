@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -55,13 +55,17 @@ def loss_of(criterion, y, weight):
     return -weight.sum() * sum(p * np.log2(p) for p in (mean, 1 - mean) if p > 0)
 
 
-def best_loss(criterion, labels, y, weight):
-    """The lowest loss of all splits of the labels into two sets; None counts as a label."""
+def best_loss(criterion, labels, y, weight, min_rows=1, min_weight=0.0):
+    """The lowest loss of all allowed splits of the labels into two sets; None counts as a label."""
     losses = [loss_of(criterion, y, weight)]
     groups = sorted(set(labels), key=str)
     for size in range(1, len(groups)):
         for chosen in combinations(groups, size):
             left = np.array([label in chosen for label in labels])
+            if min(left.sum(), (~left).sum()) < min_rows:
+                continue
+            if min(weight[left].sum(), weight[~left].sum()) < min_weight:
+                continue
             sides = [loss_of(criterion, y[side], weight[side]) for side in (left, ~left)]
             if None not in sides:
                 losses.append(sum(sides))
@@ -94,6 +98,42 @@ def test_the_first_split_is_the_best_of_all_sets(criterion, rows):
     assert model.tree_.impurity[0] * weight.sum() == pytest.approx(
         loss_of(criterion, y, weight), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@given(rows=labelled_rows(), min_rows=st.integers(1, 6), share=st.sampled_from([0.0, 0.2, 0.4]))
+def test_where_a_rule_forbids_the_best_set_the_best_allowed_one_is_found(
+    criterion, rows, min_rows, share
+):
+    labels, y, weight = rows
+    y = np.minimum(y, 1.0) if criterion in ("gini", "entropy") else y
+    rules = {"min_samples_leaf": min_rows, "min_weight_fraction_leaf": share}
+    model = tree_of(criterion, max_depth=1, categorical_features=[0], **rules)
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss(criterion, labels, y, weight, min_rows, share * weight.sum())
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_set_that_is_no_cut_of_the_order_of_means():
+    # The lowest mean is that of c, which has no events and can't be alone.
+    X = np.array([["c"], ["e"], ["d"]], dtype=object)
+    model = DecisionTreeRegressor(criterion="poisson", categorical_features=[0], max_depth=1)
+    model.fit(X, [0.0, 1.0, 1.0], [1.0, 2.0, 4.0])
+    assert leaf_loss(model) * 7.0 == pytest.approx(2 * np.log(1.5))
+
+
+@given(seed=st.integers(0, 2**32), n_labels=st.integers(3, 10), min_rows=st.integers(2, 12))
+@settings(max_examples=20)
+def test_all_sets_of_ten_labels_are_tried(seed, n_labels, min_rows):
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(n_labels), rng.integers(0, n_labels, 20)]).astype(object)
+    y, weight = rng.normal(size=len(labels)), rng.integers(1, 4, len(labels)).astype(float)
+    model = tree_of(
+        "squared_error", max_depth=1, categorical_features=[0], min_samples_leaf=min_rows
+    )
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss("squared_error", labels, y, weight, min_rows)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -307,9 +347,30 @@ def test_from_dtype_takes_what_the_table_calls_categories(name):
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_from_dtype_takes_no_strings(name):
-    with pytest.raises(ValueError, match=r"^X: column 'city' holds strings.*categorical_features"):
-        fitted(SILENT[name], categorical_features="from_dtype")
+def test_from_dtype_takes_strings(name):
+    model = fitted(SILENT[name], categorical_features="from_dtype")
+    assert_same_tree(model, fitted())
+    assert model.is_categorical_.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_strings_are_refused_with_the_remedy(name):
+    with pytest.raises(ValueError, match=r"^X: column 'city' holds strings.*\"from_dtype\""):
+        DecisionTreeRegressor().fit(SILENT[name], Y)
+
+
+def test_a_column_of_identifiers_is_warned_of_by_name():
+    stamps = [f"2013-01-01 {i:05}" for i in range(150)]
+    X = pd.DataFrame({"stamp": stamps, "side": ["a", "b", "c"] * 50})
+    y = np.arange(150.0)
+    with pytest.warns(UserWarning, match=r"in 'stamp' \(150 labels in 150 rows\)") as caught:
+        DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DecisionTreeRegressor(categorical_features=["side"]).fit(X[["side"]], y)
+        # A few rows may well have a label each.
+        DecisionTreeRegressor(categorical_features="from_dtype").fit(X[:50], y[:50])
 
 
 @pytest.mark.parametrize("X", [np.eye(4), np.eye(4, dtype=np.float32), pd.DataFrame(np.eye(4))])
@@ -501,9 +562,23 @@ def test_labels_of_any_type():
     [
         pd.DataFrame({"a": [[1], [2]]}),
         pl.DataFrame({"a": [[1], [2]]}),
+        pl.DataFrame({"a": [{"b": 1}, {"b": 2}]}),
+        pl.DataFrame({"a": pl.Series([[1], [2]], dtype=pl.Array(pl.Int64, 1))}),
+        pl.DataFrame({"a": pl.Series([object(), object()], dtype=pl.Object)}),
+        pa.table({"a": [[1], [2]]}),
+        pa.table({"a": [{"b": 1}, {"b": 2}]}),
         np.array([[{"a": 1}], [{"b": 2}]], object),
     ],
-    ids=["pandas", "polars", "numpy"],
+    ids=[
+        "pandas",
+        "polars",
+        "polars struct",
+        "polars array",
+        "polars object",
+        "pyarrow",
+        "pyarrow struct",
+        "numpy",
+    ],
 )
 def test_what_cannot_be_a_label_is_refused(X):
     with pytest.raises(ValueError, match=r"^X: column ('a'|0) holds values that can't be labels"):
@@ -522,17 +597,30 @@ def columns_of_labels(draw):
     return draw(st.lists(st.none() | strategies[kind], min_size=1, max_size=12))
 
 
-@given(
-    column=columns_of_labels(), library=st.sampled_from(["pandas", "polars", "pyarrow", "objects"])
-)
+def polars_words(column, dtype):
+    """Make a column of strings or categories; polars has no other categories."""
+    is_text = any(isinstance(label, str) for label in column)
+    return pl.DataFrame({"a": pl.Series(column, dtype=dtype(column) if is_text else None)})
+
+
+MAKERS = {
+    "pandas": lambda column: pd.DataFrame({"a": pd.Series(column, dtype=object)}),
+    "pandas categories": lambda column: pd.DataFrame({"a": pd.Categorical(column)}),
+    "polars": lambda column: pl.DataFrame({"a": column}),
+    "polars categories": lambda column: polars_words(column, lambda _: pl.Categorical),
+    "polars enum": lambda column: polars_words(
+        column, lambda column: pl.Enum(["unused", *{c for c in column if c is not None}][::-1])
+    ),
+    "pyarrow": lambda column: pa.table({"a": column}),
+    "pyarrow dictionary": lambda column: pa.table({"a": pa.array(column).dictionary_encode()}),
+    "objects": lambda column: np.array(column, dtype=object)[:, None],
+}
+
+
+@given(column=columns_of_labels(), library=st.sampled_from(sorted(MAKERS)))
 def test_codes_are_those_of_the_labels_for_every_library(column, library):
-    makers = {
-        "pandas": lambda: pd.DataFrame({"a": pd.Series(column, dtype=object)}),
-        "polars": lambda: pl.DataFrame({"a": column}),
-        "pyarrow": lambda: pa.table({"a": column}),
-        "objects": lambda: np.array(column, dtype=object)[:, None],
-    }
-    X, y = makers[library](), np.arange(len(column), dtype=float)
+    assume(library != "pyarrow dictionary" or any(label is not None for label in column))
+    X, y = MAKERS[library](column), np.arange(len(column), dtype=float)
     model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
     expected = sorted({label for label in column if label is not None})
     assert model.categories_[0].tolist() == expected
@@ -542,6 +630,42 @@ def test_codes_are_those_of_the_labels_for_every_library(column, library):
     np.testing.assert_allclose(model.predict(X), means, rtol=1e-9)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("library", sorted(MAKERS))
+def test_a_fit_and_a_prediction_read_the_rows_of_a_column_once(library, monkeypatch):
+    counted = []
+
+    def count(column):
+        def factorize():
+            counted.append(column.name)
+            return column.factorize()
+
+        return column._replace(factorize=factorize)
+
+    reader = splitwood._inputs.read_columns
+    monkeypatch.setattr(
+        splitwood._inputs,
+        "read_columns",
+        lambda X: None if (columns := reader(X)) is None else [*map(count, columns)],
+    )
+    arrays = splitwood._inputs.array_columns
+    monkeypatch.setattr(splitwood._inputs, "array_columns", lambda X: [*map(count, arrays(X))])
+    X = MAKERS[library](["b", "a", None, "b"])
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 2.0, 3.0, 4.0])
+    assert len(counted) == 1
+    model.predict(X)
+    assert len(counted) == 2
+
+
+def test_codes_of_polars_with_gaps_are_found():
+    # Categories of earlier columns take codes between those of this one.
+    words = [f"word {i}" for i in range(5000)]
+    held = pl.Series([words[0], *words, words[-1]], dtype=pl.Categorical)
+    X = pl.DataFrame({"a": held.filter(held.is_in([words[0], words[-1]]))})
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, [1.0, 1.0, 2.0, 2.0])
+    assert model.categories_[0].tolist() == [words[0], words[-1]]
+    np.testing.assert_array_equal(model.predict(X), [1.0, 1.0, 2.0, 2.0])
 
 
 # ---- refusals ------------------------------------------------------------------------------------

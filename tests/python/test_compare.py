@@ -8,16 +8,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import mean_poisson_deviance
 
 from compare import command, memory, numpy_tree, plots, report, store
-from compare.cases import BEST_EXACT_PEER, Case, Limit, Prediction, Target
+from compare.cases import (
+    BEST_EXACT_PEER,
+    EXTRA_TREE,
+    FLIGHTS,
+    TREE,
+    Case,
+    Limit,
+    Prediction,
+    Target,
+)
 from compare.catalogue import CASES, SERIES, SQUARED
 from compare.data import make_data
 from compare.growth import growths, slope
+from compare.losses import loss
 from compare.progress import PAUSE_SECONDS, Progress
 from compare.results import Result, Run, not_ahead, verdicts
 from compare.systems import OURS, PEERS, fit_numpy, fit_scikit_learn, ours_under
-from compare.timing import Measured, Rounds, expected_seconds, training_loss, turns
+from compare.timing import Measured, Rounds, expected_seconds, turns
 from scripts import LINUX
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +100,44 @@ def test_cases_of_a_series_differ_in_size_alone(series):
             assert getattr(case, field) == getattr(first, field), field
     if isinstance(first, Prediction):
         assert len({CASE[name].rows for name in series.cases}) == 1
+
+
+TINY_ROWS = 300
+# The flights come with the extra bench.
+OPTION_CASES = [
+    case
+    for case in CASES
+    if case.model in (TREE, EXTRA_TREE) and case.held_out and case.source != FLIGHTS
+]
+
+
+@pytest.mark.parametrize("case", OPTION_CASES, ids=lambda case: case.name)
+def test_options_are_fitted_alike_and_judged_by_held_out_rows(case):
+    case = replace(case, rows=TINY_ROWS, held_out=TINY_ROWS // 2)
+    data = make_data(case)
+    X, y = data.judged
+    assert data.X.shape == (TINY_ROWS, X.shape[1])
+    assert (len(data.y), len(y)) == (TINY_ROWS, TINY_ROWS // 2)
+    for system in (OURS, PEER["scikit-learn"]):
+        if system.takes_part(case):
+            assert np.isfinite(loss(system.fit(case, data, 1), case, X, y))
+
+
+def test_brier_score_of_several_outputs_and_classes():
+    case = case_with(n_classes=3, n_outputs=2)
+    y = np.array([[0, 2], [1, 1]])
+    right = [np.eye(3)[y[:, output]] for output in range(2)]
+    assert loss(lambda X: right, case, None, y) == 0.0
+    wrong = [np.eye(3)[(y[:, output] + 1) % 3] for output in range(2)]
+    assert loss(lambda X: wrong, case, None, y) == 2.0
+
+
+def test_poisson_deviance_is_scikit_learns():
+    y, predicted = np.array([0.0, 1.0, 4.0]), np.array([0.5, 2.0, 4.0])
+    case = case_with(criterion="poisson")
+    assert loss(lambda X: predicted, case, None, y) == pytest.approx(
+        mean_poisson_deviance(y, predicted)
+    )
 
 
 # ---- ratios and verdicts -------------------------------------------------------------------------
@@ -209,7 +258,7 @@ def test_numpy_trees_are_as_good_as_scikit_learns(source, criterion, depth, leaf
     )
     data = make_data(case)
     losses = [
-        training_loss(fit(case, data, 1), case, data) for fit in (fit_numpy, fit_scikit_learn)
+        loss(fit(case, data, 1), case, data.X, data.y) for fit in (fit_numpy, fit_scikit_learn)
     ]
     # Where splits tie, the one that is taken decides about the tree below.
     ties = source != "friedman1" or criterion == "absolute_error"
@@ -333,7 +382,7 @@ def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
     fitted = stored["cases"][0]["systems"]
     assert [one["name"] for one in fitted] == ["splitwood", "scikit-learn", "numpy, presorted"]
     assert all(one["best"] == min(one["seconds"]) > 0 for one in fitted)
-    assert all(one["training_loss"] < 1e-12 for one in fitted)
+    assert all(one["loss"] < 1e-12 for one in fitted)
     assert {growth["along"] for growth in stored["growth"]} == {"rows", "columns"}
     assert stored["versions"]["splitwood"]
 

@@ -1,6 +1,8 @@
 """Pictures of growing trees show the predictions of the trees."""
 
 import numpy as np
+import pandas
+import polars
 import pytest
 import sklearn.linear_model
 import sklearn.tree
@@ -50,6 +52,20 @@ def test_a_column_and_a_vector_are_the_same_picture():
         for X in (x, x[:, None])
     ]
     assert titles[0] == titles[1]
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_the_names_of_series_are_on_the_axes(library):
+    x, y = chirp()
+    X, height = surface()
+    frame = library.DataFrame({"hour": x, "delay": y})
+    hour, delay = frame["hour"], frame["delay"]
+    named = plot_growth({}, hour, delay, depths=(2,)).axes[0]
+    assert (named.get_xlabel(), named.get_ylabel()) == ("hour", "delay")
+    bare = plot_growth({}, x, y, depths=(2,)).axes[0]
+    assert (bare.get_xlabel(), bare.get_ylabel()) == ("x", "y")
+    plate = plot_growth({}, X, pandas.Series(height, name="height"), depths=(2,)).axes[-1]
+    assert plate.get_zlabel() == "height"
 
 
 def test_two_features_are_surfaces_beside_the_data():

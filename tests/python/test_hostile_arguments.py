@@ -89,6 +89,32 @@ def test_case_14_a_regressor_refuses_strings_as_targets(y):
         DecisionTreeRegressor().fit([[1.0], [2.0]], y)
 
 
+@KINDS
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=str)
+@pytest.mark.parametrize("others", [["a", "b"], [1, 2]], ids=["words", "numbers"])
+def test_case_14_a_missing_target_is_named(kind, missing, others):
+    y = [*others, missing]
+    for given in (y, np.array(y, dtype=object), pd.Series(y, dtype=object)):
+        with pytest.raises(ValueError, match=r"Input y contains NaN"):
+            kind().fit([[1.0], [2.0], [3.0]], given)
+    two = np.array([y, [*others, others[0]]], dtype=object).T
+    with pytest.raises(ValueError, match=r"Input y contains NaN"):
+        kind().fit([[1.0], [2.0], [3.0]], two)
+
+
+@KINDS
+def test_case_14_words_in_an_array_are_named_with_a_remedy(kind):
+    words = [[1.0, "red"], [2.0, "blue"]]
+    for X in (words, np.array(words), np.array(words, dtype=object)):
+        with pytest.raises(ValueError, match=r"X: column 1 .* 'red' in row 0.*categorical_feat"):
+            kind().fit(X, [0, 1])
+    model = kind().fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"X: column 1 .* 'red' in row 0"):
+        model.predict(np.array(words, dtype=object))
+    with pytest.raises(ValueError, match="sample_weight: must be numbers"):
+        kind().fit([[1.0], [2.0]], [0, 1], ["a", "b"])
+
+
 def test_case_14_a_classifier_refuses_continuous_targets():
     with pytest.raises(ValueError, match="continuous"):
         DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.7])

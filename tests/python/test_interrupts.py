@@ -21,6 +21,9 @@ SCRIPT = """
     sys.path.insert(0, {folder!r})
     from handover import chain
 
+    # A background job of a shell starts with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     rng = np.random.default_rng(0)
     n = 600_000
     X = rng.random((n, 20), dtype=np.float32)

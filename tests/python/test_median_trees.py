@@ -259,6 +259,19 @@ class TestErrors:
             DecisionTreeClassifier(criterion=criterion).fit(self.X, [0, 1])
 
 
+@pytest.mark.parametrize("settings", [ABSOLUTE, {"criterion": "quantile", "quantile": 0.8}])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_few_distinct_targets_make_no_chains(settings, weights, outputs):
+    # Where no cut gained anything, the first one split off a row: 20,000 rows were thousands deep.
+    rng = np.random.default_rng(0)
+    n = 20_000 if outputs == 1 else 2_000
+    X, y = rng.random((n, 3)), rng.choice([0.0, 1.0], (n, outputs), p=[0.9, 0.1])
+    weight = rng.integers(1, 4, n).astype(float) if weights else None
+    model = DecisionTreeRegressor(**settings).fit(X, y, weight)
+    assert model.get_depth() < 150
+
+
 class TestTheSetting:
     def test_it_is_a_parameter_like_the_others(self):
         assert DecisionTreeRegressor().get_params()["quantile"] == 0.5

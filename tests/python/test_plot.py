@@ -85,6 +85,23 @@ def test_a_large_tree_is_drawn_in_part_and_says_so():
     assert note == f"{whole} of 3,999 nodes; the tree goes down to depth {ours.get_depth()}"
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_small_axes_get_the_levels_that_can_be_read(given):
+    rng = np.random.default_rng(1)
+    ours = DecisionTreeRegressor(max_leaf_nodes=61).fit(rng.random((500, 3)), rng.random(500))
+    assert ours.tree_.node_count == 121
+    _, axes = pyplot.subplots(figsize=(16, 8))
+    boxes = plot_tree(ours, ax=axes if given else None)
+    assert all(box.get_fontsize() >= 4.5 for box in boxes)
+    assert 7 <= len(boxes) < 121
+    drawn = sum(not box.get_text().startswith("(...)") for box in boxes)
+    note = axes.texts[-1].get_text()
+    assert note == f"{drawn} of 121 nodes; the tree goes down to depth {ours.get_depth()}"
+    # A depth or a font that is asked for is drawn.
+    assert len(plot_tree(ours, ax=axes, max_depth=100)) == 121
+    assert len(plot_tree(ours, ax=axes, fontsize=4)) == 121
+
+
 def test_a_chain_a_million_deep_is_drawn_in_part():
     assert len(plot_tree(chain(1_000_000))) <= 63
 

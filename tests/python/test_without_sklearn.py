@@ -88,7 +88,8 @@ def test_what_needs_sklearn_says_so(tmp_path):
             try:
                 attempt()
             except ImportError as error:
-                assert "sklearn" in str(error) or "scipy" in str(error), error
+                wanted = "splitwood.DecisionTreeRegressor needs scikit-learn: pip install scikit-learn"
+                assert str(error) == wanted, error
             else:
                 raise AssertionError("imported")
         """,

@@ -8,6 +8,7 @@
 //! Gini impurity of two classes is the squared error of a 0/1 target, which `squared/` computes
 //! faster. Cost: O(rows) per feature, and O(classes) per cut that passes the screen.
 
+mod running;
 mod sweep;
 
 use super::{
@@ -107,6 +108,14 @@ impl<T: ClassSample> Classes<T> {
         let n_entries = if impurity == Impurity::Entropy && !T::WEIGHTED { n_rows + 1 } else { 0 };
         let x_ln_x = (0..n_entries).map(|x| x_ln_x(x as f64)).collect();
         Self { n_values: n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
+    }
+
+    /// The gain of a cut with these weights of the classes on the left; `None` if a rule forbids it.
+    fn gain_of_counts(&self, node: &ClassNode, left: &[i64], weight: i64, cut: &OneCut<'_>) -> Option<f64> {
+        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cut.min_weight;
+        let is_heavy = heavy_enough(weight) && heavy_enough(node.total - weight);
+        let is_allowed = is_heavy && cut.cuts().allow_values(|| node.second_shares(left, weight));
+        is_allowed.then(|| self.gain(node, left, weight))
     }
 }
 
@@ -208,19 +217,12 @@ impl<T: ClassSample> Criterion for Classes<T> {
             // A mask instead of a branch, which could not be predicted.
             left[row.class()] += row.units() & -i64::from(goes_left);
         }
-        let weight = left.iter().sum();
-        let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cut.min_weight;
-        let is_heavy = heavy_enough(weight) && heavy_enough(node.total - weight);
-        let is_allowed = is_heavy && cut.cuts().allow_values(|| node.second_shares(left, weight));
-        is_allowed.then(|| self.gain(node, left, weight))
+        self.gain_of_counts(node, left, left.iter().sum(), cut)
     }
 
-    fn noise(&self, node: &ClassNode) -> f64 {
-        match self.impurity {
-            Impurity::Gini => 0.0,
-            // Logarithms are rounded: smaller differences mean nothing.
-            Impurity::Entropy => node.total as f64 * 1e-13,
-        }
+    /// Gains are sums of positive terms, good to a few roundings.
+    fn noise(&self, _: &ClassNode) -> f64 {
+        0.0
     }
 
     fn loss_decrease(&self, node: &ClassNode, gain: f64) -> f64 {

@@ -2,6 +2,7 @@
 //! few that pass get their gain from the sums of the classes.
 
 use super::{ClassContribution, ClassNode, ClassSample, Classes, x_ln_x};
+use crate::criterion::poisson::h;
 use crate::criterion::{ContributionsOf, Cuts};
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -22,10 +23,7 @@ impl<T: ClassSample> Classes<T> {
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cuts.min_weight;
         let all: f64 = node.counts.iter().map(|&count| self.convex(count)).sum();
         let whole = self.part(all, node.total);
-        // Each row adds a few roundings to both running sums, unless the sums are whole numbers.
-        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && contributions.len() < 1 << 26;
-        let rounding = if is_exact { 0.0 } else { (contributions.len() + 16) as f64 * f64::EPSILON };
-        let error = (all + self.convex(node.total)) * rounding;
+        let error = (all + self.convex(node.total)) * self.rounding(node.rows);
         let (mut weight, mut left_sum, mut right_sum) = (0, 0.0, all);
         for place in 0..cuts.last {
             let row = contributions.at(place);
@@ -47,10 +45,17 @@ impl<T: ClassSample> Classes<T> {
         }
     }
 
+    /// The relative error of a running sum: each row adds a few roundings, unless the sums are
+    /// whole numbers.
+    pub(super) fn rounding(&self, n_rows: usize) -> f64 {
+        let is_exact = self.impurity == Impurity::Gini && !T::WEIGHTED && n_rows < 1 << 26;
+        if is_exact { 0.0 } else { (n_rows + 16) as f64 * f64::EPSILON }
+    }
+
     /// A convex function of a class's weight. The gain grows with its sum over the classes of each
     /// child (for the entropy, less its value for the whole child).
     #[inline]
-    fn convex(&self, weight: i64) -> f64 {
+    pub(super) fn convex(&self, weight: i64) -> f64 {
         match self.impurity {
             Impurity::Gini => weight as f64 * weight as f64,
             Impurity::Entropy if T::WEIGHTED => x_ln_x(weight as f64),
@@ -60,7 +65,7 @@ impl<T: ClassSample> Classes<T> {
 
     /// The part of a child in the gain, from its weight and the sum of `convex` over its classes.
     #[inline]
-    fn part(&self, convex_sum: f64, weight: i64) -> f64 {
+    pub(super) fn part(&self, convex_sum: f64, weight: i64) -> f64 {
         match self.impurity {
             Impurity::Gini => convex_sum / weight as f64,
             Impurity::Entropy => convex_sum - self.convex(weight),
@@ -86,11 +91,17 @@ impl<T: ClassSample> Classes<T> {
                 squares / (weight as f64 * rest as f64) / node.total as f64
             }
             Impurity::Entropy => {
-                let share = |part: i64, all: i64| {
-                    if part == 0 { 0.0 } else { part as f64 * libm::log(part as f64 / all as f64) }
-                };
-                let kept: f64 = classes().map(|(&l, &all)| share(l, all) + share(all - l, all)).sum();
-                (kept - (share(weight, node.total) + share(rest, node.total))).max(0.0)
+                // With the share q of a class in the node and (1 + x)·q in a child of weight w, the
+                // gain is Σ w·q·h(x). No term is negative, so no digit is lost in a node that is
+                // nearly pure, or whose weights span many decades.
+                let excess = |d: f64, all: f64, w: f64| w * h(d / (all * w));
+                classes()
+                    .map(|(&l, &all)| {
+                        let d = i128::from(node.total) * i128::from(l) - i128::from(weight) * i128::from(all);
+                        let (d, all) = (d as f64, all as f64);
+                        all * (excess(d, all, weight as f64) + excess(-d, all, rest as f64)) / node.total as f64
+                    })
+                    .sum()
             }
         }
     }

@@ -19,6 +19,7 @@
 //! `h(x) <= x²/2` (for x > 0) and a polynomial (for x < 0) rule out most of the rest. Cost: O(rows)
 //! per feature, and one logarithm per row for each node's impurity.
 
+mod running;
 mod sweep;
 
 use std::marker::PhantomData;
@@ -149,6 +150,16 @@ impl PoissonNode {
         let parts = part(d as f64, w as f64) + part(-(d as f64), rest as f64);
         parts * (self.sum / total.weight as f64)
     }
+
+    /// The gain of a cut with these sums on the left; `None` if a rule forbids it.
+    fn gain_of_sums(&self, left: Sums, cut: &OneCut<'_>) -> Option<f64> {
+        let heavy_enough = |weight: i64| weight as f64 * self.weights.unit >= cut.min_weight;
+        let is_allowed = self.is_positive(left)
+            && heavy_enough(left.weight)
+            && heavy_enough(self.total.weight - left.weight)
+            && cut.cuts().allow_values(|| self.means(left));
+        is_allowed.then(|| self.gain(cut.n_left, left))
+    }
 }
 
 /// The grid for sums of these numbers, none of them negative.
@@ -160,7 +171,7 @@ fn grid_of(numbers: impl Iterator<Item = f64>) -> Grid {
 
 /// (1 + x) · ln(1 + x) − x for x >= −1, without cancellation. It does not use `f64::ln_1p`, whose
 /// last bit differs between platforms.
-fn h(x: f64) -> f64 {
+pub(super) fn h(x: f64) -> f64 {
     if x.abs() < 0.1 {
         // x² · Σ (−x)^k / ((k + 1)(k + 2)). The terms left out are below 2^-53 of the sum.
         let series = (0..15).rev().fold(0.0, |sum, k| f64::from((k + 1) * (k + 2)).recip() - x * sum);
@@ -182,6 +193,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
     const WEIGHTED: bool = T::WEIGHTED;
+    const FORBIDS_SIDES: bool = true;
 
     fn describe(&self, items: &[T]) -> PoissonNode {
         PoissonNode::new(items)
@@ -245,12 +257,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     ) -> Option<f64> {
         let rows = contributions.iter().zip(cut.goes_left).filter(|&(_, &goes_left)| goes_left);
         let left = rows.fold(Sums::default(), |sums, (&row, _)| sums.plus(row));
-        let heavy_enough = |weight: i64| weight as f64 * node.weights.unit >= cut.min_weight;
-        let is_allowed = node.is_positive(left)
-            && heavy_enough(left.weight)
-            && heavy_enough(node.total.weight - left.weight)
-            && cut.cuts().allow_values(|| node.means(left));
-        is_allowed.then(|| node.gain(cut.n_left, left))
+        node.gain_of_sums(left, cut)
     }
 
     fn noise(&self, _: &PoissonNode) -> f64 {

@@ -181,6 +181,7 @@ impl<T: RankedSample> Criterion for Quantile<T> {
     type Bounds = QuantileBounds;
     type TinyKernel = T::TinyKernel;
     const WEIGHTED: bool = T::WEIGHTED;
+    const OFTEN_GAINS_NOTHING: bool = true;
 
     fn describe(&self, global_ranks: &[u32]) -> QuantileNode {
         let n_rows = global_ranks.len();

@@ -12,7 +12,7 @@ use super::gaps::Gaps;
 use super::rank_bitmap::Bitmap;
 use super::{Quantile, median_sweep};
 use crate::columns::local::{MAX_TINY_ROWS as MAX_ROWS, TinyOrder};
-use crate::criterion::{FineGrid, Grid, TinyKernel, TinyNode, TinySummary};
+use crate::criterion::{FineGrid, Grid, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::median::{Center, Level};
 use crate::params::MedianMethod;
 use crate::split::near;
@@ -66,30 +66,39 @@ impl TinyKernel<Quantile<f64>> for TinyAbsoluteError {
     }
 
     #[inline(always)]
-    fn target(&self, criterion: &Quantile<f64>, global_rank: u32) -> f64 {
-        criterion.targets[global_rank as usize]
+    fn sample(&self, criterion: &Quantile<f64>, global_rank: u32) -> (f64, f64) {
+        (criterion.targets[global_rank as usize], 1.0)
     }
 
     fn take_in(&mut self, targets: &[f64]) {
         self.gaps = Gaps::new(targets);
     }
 
-    fn value(rows: &[u8], targets: &[f64; MAX_ROWS]) -> f64 {
-        let mut sorted = rows.iter().map(|&row| targets[row as usize]).collect::<Vec<_>>();
+    fn value(rows: &[u8], targets: &TinyTargets) -> f64 {
+        let mut sorted = rows.iter().map(|&row| targets.y[row as usize]).collect::<Vec<_>>();
         sorted.sort_unstable_by(f64::total_cmp);
         Center::of_values(Level::HALF, &sorted).value
     }
 
-    fn describe_pair(&self, y: f64, z: f64) -> TinySummary {
+    fn is_heavier([left, right]: [&[u8]; 2], _: &TinyTargets) -> bool {
+        left.len() > right.len()
+    }
+
+    fn describe_one(&mut self, row: usize, targets: &TinyTargets) -> TinySummary {
+        TinySummary::of_one(targets.y[row])
+    }
+
+    fn describe_pair(&mut self, [a, b]: [usize; 2], targets: &TinyTargets) -> TinySummary {
+        let [y, z] = [targets.y[a], targets.y[b]];
         summary(&[y.min(z), y.max(z)])
     }
 
     #[inline(always)]
-    fn describe<const N: usize>(&mut self, rows: &[u8], targets: &[f64; MAX_ROWS]) -> TinySummary {
+    fn describe<const N: usize>(&mut self, rows: &[u8], targets: &TinyTargets) -> TinySummary {
         let mut left = rows.iter().fold(0u32, |all, row| all | 1 << (row % MAX_ROWS as u8));
         for (row, target) in self.rows.iter_mut().zip(&mut self.sorted).take(rows.len()) {
             *row = left.trailing_zeros() as u8 % MAX_ROWS as u8;
-            *target = targets[*row as usize];
+            *target = targets.y[*row as usize];
             left &= left.wrapping_sub(1);
         }
         summary(&self.sorted[..rows.len()])
@@ -166,8 +175,19 @@ impl TinyAbsoluteError {
         let top = cuts.iter().map(|cut| cut.0).reduce(f64::max)?;
         // Each target was rounded to a unit of the grid.
         let bar = near(top, len as f64);
+        if bar <= 0.0 {
+            let all: Vec<_> = cuts.iter().map(|cut| cut.1).collect();
+            return middle_of_most(&all);
+        }
         cuts.iter().find(|cut| cut.0 >= bar).map(|cut| cut.1)
     }
+}
+
+/// The middle cut of the feature with the most cuts, as where no cut gains anything (`split.rs`).
+fn middle_of_most(cuts: &[(usize, usize)]) -> Option<(usize, usize)> {
+    let of_features = cuts.chunk_by(|a, b| a.0 == b.0);
+    let most = of_features.reduce(|best, next| if next.len() > best.len() { next } else { best })?;
+    Some(most[(most.len() - 1) / 2])
 }
 
 /// From targets in ascending order.
@@ -175,5 +195,6 @@ impl TinyAbsoluteError {
 fn summary(sorted: &[f64]) -> TinySummary {
     let center = Center::of_values(Level::HALF, sorted);
     let is_pure = sorted[0] == sorted[sorted.len() - 1];
-    TinySummary { value: center.value, loss: center.absolute_error() / sorted.len() as f64, is_pure }
+    let weight = sorted.len() as f64;
+    TinySummary { value: center.value, loss: center.absolute_error() / weight, is_pure, weight }
 }

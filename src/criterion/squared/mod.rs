@@ -24,15 +24,18 @@
 //! searched.
 
 mod bounds;
+mod running;
 mod sweep;
 mod tiny;
+mod tiny_search;
+mod tiny_weighted;
 
 use self::bounds::{BoundBuffers, SquaredBounds};
 use self::sweep::{Screen, Sweep};
 use self::tiny::TinySquaredError;
+use self::tiny_weighted::TinyWeightedSquaredError;
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets,
-    TinyKernel, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, OneCut, Sample, ScalarTargets, TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
 
@@ -78,6 +81,30 @@ pub(crate) struct SquaredNode {
 }
 
 impl SquaredNode {
+    fn new<T: Sample<f64>>(items: &[T]) -> Self {
+        match items {
+            // Half of all nodes, in a fully grown tree.
+            &[item] => Self::of_one(item),
+            _ => Self::of_many(items),
+        }
+    }
+
+    /// The heaviest row, the weight of all rows, and the grid of their weights.
+    #[inline(always)]
+    fn weights_of<T: Sample<f64>>(items: &[T]) -> (f64, f64, Grid) {
+        if !T::WEIGHTED {
+            return (1.0, items.len() as f64, Grid::ONE);
+        }
+        let (heaviest, weight) = (extremes(items, T::weight).1, sum_in_lanes(items, T::weight));
+        (heaviest, weight, Grid::new(heaviest, weight))
+    }
+
+    /// The weight of a node with these rows.
+    fn weight_of<T: Sample<f64>>(items: &[T]) -> f64 {
+        let (.., grid) = Self::weights_of(items);
+        items.iter().map(|item| grid.put(item.weight())).sum::<i64>() as f64 * grid.unit
+    }
+
     /// A single row, which needs no sums because it is never swept.
     fn of_one<T: Sample<f64>>(item: T) -> Self {
         let weights = if T::WEIGHTED { Grid::new(item.weight(), item.weight()) } else { Grid::ONE };
@@ -96,17 +123,9 @@ impl SquaredNode {
 
     fn of_many<T: Sample<f64>>(items: &[T]) -> Self {
         let (lowest, highest) = extremes(items, T::y);
-        let (heaviest, weight) = if T::WEIGHTED {
-            (extremes(items, T::weight).1, sum_in_lanes(items, T::weight))
-        } else {
-            (1.0, items.len() as f64)
-        };
+        let (heaviest, weight, weights) = Self::weights_of(items);
         let range = highest - lowest;
-        let grids = NodeGrids {
-            lowest,
-            values: Grid::new(heaviest * range, weight * range),
-            weights: if T::WEIGHTED { Grid::new(heaviest, weight) } else { Grid::ONE },
-        };
+        let grids = NodeGrids { lowest, values: Grid::new(heaviest * range, weight * range), weights };
         let total = grids.sum(items);
         let weight = total.weight as f64 * grids.weights.unit;
         // Relative to the lowest value: there the mean keeps all its bits, however far from 0 it
@@ -233,8 +252,8 @@ impl ValueSample for f64 {
 
 impl ValueSample for Weighted<f64> {
     type Contribution = Sums;
-    type Bounds = NoBounds;
-    type TinyKernel = NoTinyKernel;
+    type Bounds = SquaredBounds;
+    type TinyKernel = TinyWeightedSquaredError;
 }
 
 /// The node's grids, and the number that is 0 on them.
@@ -299,6 +318,18 @@ pub(crate) struct SquaredScratch {
     edges: Vec<Sums>,
 }
 
+impl<T: ValueSample> SquaredError<T> {
+    /// The gain of a cut with these sums on the left; `None` if a rule forbids it.
+    #[inline(always)]
+    fn gain_of_sums(&self, node: &SquaredNode, left: Sums, cut: &OneCut<'_>) -> Option<f64> {
+        let right = node.total.minus(left);
+        let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
+        let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
+        let fits_64_bits = !T::WEIGHTED && node.rows <= FITS_64_BITS;
+        (heavy_enough(left) && heavy_enough(right) && keeps_order()).then(|| node.gain(cut.n_left, left, fits_64_bits))
+    }
+}
+
 impl<T: ValueSample> Criterion for SquaredError<T> {
     type Item = T;
     type Contribution = T::Contribution;
@@ -311,11 +342,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> SquaredNode {
-        match items {
-            // Half of all nodes, in a fully grown tree.
-            &[item] => SquaredNode::of_one(item),
-            _ => SquaredNode::of_many(items),
-        }
+        SquaredNode::new(items)
     }
 
     fn tabulate(&self, _: &SquaredNode, _: &[T], (): &mut ()) {}
@@ -401,11 +428,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         if !T::WEIGHTED {
             left.weight = cut.n_left as i64;
         }
-        let right = node.total.minus(left);
-        let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
-        let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
-        let fits_64_bits = !T::WEIGHTED && contributions.len() <= FITS_64_BITS;
-        (heavy_enough(left) && heavy_enough(right) && keeps_order()).then(|| node.gain(cut.n_left, left, fits_64_bits))
+        self.gain_of_sums(node, left, cut)
     }
 
     fn noise(&self, _: &SquaredNode) -> f64 {

@@ -1,0 +1,320 @@
+//! HOT: sweeps over a node's rows in a feature's order that add up the gains of several outputs.
+//!
+//! Criteria with running sums are swept together. A first pass bounds every cut in floats. The cut
+//! with the largest bound gets its exact gain, which raises the bar, and then every cut whose bound
+//! is not below the bar: few, so their sums are recomputed from checkpoints. Quantiles are swept one output after another, without a bar, because a cut that gains
+//! little for one output may gain much for another.
+
+use super::{OutputTables, Outputs, OutputsNode};
+use crate::contribution::Carried;
+use crate::contribution::TagCell;
+use crate::criterion::quantile::{Quantile, RankedSample};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, OneCut, RunningSums, TagCellOf};
+use crate::split::{Contest, Cut, Tournament};
+
+/// Buffers of a sweep.
+pub(crate) struct OutputsScratch<C: OutputCriterion> {
+    /// By open output: sums over the first `n_summed` rows.
+    running: Vec<C::OutputSums>,
+    n_summed: usize,
+    /// By number of rows on the left, from 1 on: the bound of the cut.
+    bounds: Vec<f64>,
+    /// The running sums before each block of rows.
+    checkpoints: Vec<C::OutputSums>,
+    /// Rows of a cut, those on the left first.
+    ranks: Vec<u32>,
+    /// By number of rows on the left: the sum of the gains, and how many outputs allow the cut.
+    gains: Vec<(f64, usize)>,
+    sweep: C::Scratch,
+}
+
+impl<C: OutputCriterion> Default for OutputsScratch<C> {
+    fn default() -> Self {
+        Self {
+            running: Vec::new(),
+            n_summed: 0,
+            bounds: Vec::new(),
+            checkpoints: Vec::new(),
+            ranks: Vec::new(),
+            gains: Vec::new(),
+            sweep: C::Scratch::default(),
+        }
+    }
+}
+
+/// A criterion that several outputs can have.
+pub(crate) trait OutputCriterion: Criterion {
+    /// Running sums of one output; `()` for criteria without them.
+    type OutputSums: Default + Clone + Send + Sync;
+
+    /// The sums of an output with no rows on the left.
+    fn start_output(&self, node: &Self::NodeStats, sums: &mut Self::OutputSums);
+
+    /// Offers the cuts that could win.
+    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &mut OutputsScratch<Self>,
+    );
+
+    /// The gain of one cut; `None` if a rule forbids it.
+    fn gain_of_outputs(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &[u32],
+        cut: &OneCut<'_>,
+        scratch: &mut OutputsScratch<Self>,
+    ) -> Option<f64>;
+}
+
+/// The screens compute in f64, with relative errors of a few 2^-53.
+const SCREEN_SLACK: f64 = 1e-12;
+
+/// Rows between two checkpoints of the running sums.
+const BLOCK: usize = 64;
+
+impl<C: OutputCriterion> OutputTables<C> {
+    /// What a row adds to the sums of the open outputs.
+    #[inline(always)]
+    fn row(&self, rank: u32) -> &[C::Contribution] {
+        let n_open = self.open.len();
+        &self.contributions[rank as usize * n_open..][..n_open]
+    }
+}
+
+impl<C: RunningSums> Outputs<C> {
+    /// The mean gain over the outputs; `None` if a rule forbids the cut.
+    fn gain(
+        &self,
+        node: &OutputsNode<C::NodeStats>,
+        table: &OutputTables<C>,
+        running: &[C::Running],
+        cut: &OneCut<'_>,
+    ) -> Option<f64> {
+        let mut sum = 0.0;
+        for (running, &output) in running.iter().zip(&table.open) {
+            let (criterion, node) = (&self.criteria[output], &node.outputs[output]);
+            sum += criterion.loss_decrease(node, criterion.gain(node, running, cut)?);
+        }
+        Some(sum / self.criteria.len() as f64)
+    }
+}
+
+/// The sweep of one feature over all outputs.
+struct JointSweep<'a, C: OutputCriterion, P, F> {
+    outputs: &'a Outputs<C>,
+    node: &'a OutputsNode<C::NodeStats>,
+    table: &'a OutputTables<C>,
+    ranks: &'a P,
+    cuts: &'a Cuts<F>,
+}
+
+impl<C: RunningSums, P: ContributionsOf<Outputs<C>>, F: Fn(usize, usize) -> bool> JointSweep<'_, C, P, F> {
+    /// Moves the row at a place to the left.
+    #[inline(always)]
+    fn add(&self, place: usize, running: &mut [C::Running]) {
+        let criterion = &self.outputs.criteria[0];
+        for (running, &contribution) in running.iter_mut().zip(self.table.row(self.ranks.at(place))) {
+            criterion.add(running, contribution);
+        }
+    }
+
+    /// Bounds the gains of all cuts. Returns the cut with the largest bound that parts different
+    /// values, with its bound; `None` if there is none.
+    fn bound_cuts(&self, scratch: &mut OutputsScratch<C>) -> Option<(usize, f64)> {
+        let OutputsScratch { running, n_summed, bounds, checkpoints, .. } = scratch;
+        let criterion = &self.outputs.criteria[0];
+        running.clone_from(&self.table.start);
+        bounds.clear();
+        checkpoints.clear();
+        let mut best = None;
+        let mut highest = f64::NEG_INFINITY;
+        for place in 0..self.cuts.last {
+            if place % BLOCK == 0 && place > 0 {
+                checkpoints.extend_from_slice(running);
+            }
+            self.add(place, running);
+            let weights = criterion.weights(&running[0]);
+            let balance = weights[0] * weights[1];
+            let sum: f64 = running.iter().map(|running| criterion.scaled_bound(running, weights)).sum();
+            // A side without weight: its rows are too light for the grid.
+            let bound = if balance > 0.0 { sum / balance } else { f64::INFINITY };
+            bounds.push(bound);
+            if bound > highest && self.cuts.allow(place + 1) {
+                highest = bound;
+                best = Some((place + 1, bound));
+            }
+        }
+        *n_summed = self.cuts.last;
+        best
+    }
+
+    /// The exact gain of a cut; `None` if a rule forbids it. The sums of the last such cut are
+    /// continued, or those of the last checkpoint.
+    fn gain_at(&self, n_left: usize, scratch: &mut OutputsScratch<C>) -> Option<f64> {
+        let OutputsScratch { running, n_summed, checkpoints, .. } = scratch;
+        let start = (n_left - 1) / BLOCK * BLOCK;
+        if *n_summed > n_left || *n_summed < start {
+            let sums = if start == 0 {
+                &self.table.start[..]
+            } else {
+                let n_open = running.len();
+                &checkpoints[(start / BLOCK - 1) * n_open..][..n_open]
+            };
+            running.clone_from_slice(sums);
+            *n_summed = start;
+        }
+        for place in *n_summed..n_left {
+            self.add(place, running);
+        }
+        *n_summed = n_left;
+        self.outputs.gain(self.node, self.table, running, &self.cuts.one(n_left))
+    }
+}
+
+impl<C: RunningSums> OutputCriterion for C {
+    type OutputSums = C::Running;
+
+    fn start_output(&self, node: &C::NodeStats, sums: &mut C::Running) {
+        self.start(node, sums);
+    }
+
+    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &mut OutputsScratch<Self>,
+    ) {
+        // The bounds are summed up, gains are means.
+        let scale = outputs.criteria.len() as f64 * (1.0 - SCREEN_SLACK);
+        let sweep = JointSweep { outputs, node, table, ranks, cuts };
+        let Some((best, bound)) = sweep.bound_cuts(scratch) else { return };
+        if bound < contest.bar() * scale {
+            return;
+        }
+        if let Some(gain) = sweep.gain_at(best, scratch) {
+            contest.raise(gain);
+        }
+        let mut bar = contest.bar() * scale;
+        for n_left in cuts.first..=cuts.last {
+            if scratch.bounds[n_left - 1] >= bar
+                && cuts.allow(n_left)
+                && let Some(gain) = sweep.gain_at(n_left, scratch)
+            {
+                contest.offer(gain, cuts.cut(n_left));
+                bar = contest.bar() * scale;
+            }
+        }
+    }
+
+    fn gain_of_outputs(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &[u32],
+        cut: &OneCut<'_>,
+        scratch: &mut OutputsScratch<Self>,
+    ) -> Option<f64> {
+        let (criterion, running) = (&outputs.criteria[0], &mut scratch.running);
+        running.clone_from(&table.start);
+        for (&rank, _) in ranks.iter().zip(cut.goes_left).filter(|&(_, &goes_left)| goes_left) {
+            for (running, &contribution) in running.iter_mut().zip(table.row(rank)) {
+                criterion.add(running, contribution);
+            }
+        }
+        outputs.gain(node, table, running, cut)
+    }
+}
+
+/// A contest without a bar, which adds up the gains of all outputs.
+pub(super) struct GainSums<'a, F> {
+    pub gains: &'a mut [(f64, usize)],
+    pub loss_decrease: F,
+}
+
+impl<F: Fn(f64) -> f64> Contest for GainSums<'_, F> {
+    fn bar(&self) -> f64 {
+        0.0
+    }
+
+    fn raise(&mut self, _: f64) {}
+
+    fn offer(&mut self, gain: f64, cut: Cut) {
+        let (sum, n_outputs) = &mut self.gains[cut.n_left];
+        *sum += (self.loss_decrease)(gain);
+        *n_outputs += 1;
+    }
+}
+
+/// Offers the cuts that all open outputs allow, with their mean gain over `n_outputs`.
+pub(super) fn offer_sums<F: Fn(usize, usize) -> bool>(
+    gains: &[(f64, usize)],
+    [n_open, n_outputs]: [usize; 2],
+    cuts: &Cuts<F>,
+    contest: &mut impl Contest,
+) {
+    for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
+        if n_allowed == n_open && n_allowed > 0 {
+            contest.offer(gain / n_outputs as f64, cuts.cut(n_left));
+        }
+    }
+}
+
+impl<T: RankedSample> OutputCriterion for Quantile<T> {
+    type OutputSums = ();
+
+    fn start_output(&self, _: &Self::NodeStats, (): &mut ()) {}
+
+    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &P,
+        cuts: &Cuts<F>,
+        contest: &mut O,
+        scratch: &mut OutputsScratch<Self>,
+    ) {
+        let OutputsScratch { ranks: rows, gains, sweep, .. } = scratch;
+        rows.clear();
+        rows.extend((0..ranks.len()).map(|place| ranks.at(place)));
+        gains.clear();
+        gains.resize(rows.len(), (0.0, 0));
+        for (place, (&output, of_output)) in table.open.iter().zip(&table.tables).enumerate() {
+            let (criterion, node) = (&outputs.criteria[output], &node.outputs[output]);
+            let tags = <Self::Bounds as GainBounds<Self>>::class_tags(of_output);
+            let contributions = Carried {
+                items: rows,
+                contribution: |row: u32| table.row(row)[place],
+                tag: |at: usize| TagCellOf::<Self>::from_u32(|| tags[table.row(rows[at])[place] as usize]),
+            };
+            let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
+            let sums: &mut dyn Contest = &mut sums;
+            criterion.sweep(node, of_output, &contributions, cuts, &mut { sums }, sweep);
+        }
+        offer_sums(gains, [table.open.len(), outputs.criteria.len()], cuts, contest);
+    }
+
+    fn gain_of_outputs(
+        outputs: &Outputs<Self>,
+        node: &OutputsNode<Self::NodeStats>,
+        table: &OutputTables<Self>,
+        ranks: &[u32],
+        cut: &OneCut<'_>,
+        scratch: &mut OutputsScratch<Self>,
+    ) -> Option<f64> {
+        let ranks = cut.left_first(ranks);
+        let ordered = Carried { items: &ranks, contribution: |rank| rank, tag: |_| () };
+        let mut contest = Tournament::new();
+        contest.restart(outputs.noise(node), 0.0);
+        Self::sweep_outputs(outputs, node, table, &ordered, &cut.cuts(), &mut contest, scratch);
+        contest.found().map(|found| found.top)
+    }
+}

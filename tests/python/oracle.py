@@ -1,0 +1,357 @@
+"""An oracle for splits: exact integers of any size, and none of the project's code.
+
+Targets and weights are float64, so they are integers times a power of two. All sums are exact, in
+Python's integers; a gain is a quotient of two integers (squared error, Gini), an integer (absolute
+error, quantiles), or a sum of positive terms of such quotients (entropy, Poisson), so that no digit
+is lost in a difference. ``python tests/python/oracle.py --nodes 100000`` checks that many nodes of
+random fits and prints, for each criterion, how many chose a cut that gains less than another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+
+CRITERIA = ("squared_error", "absolute_error", "quantile", "poisson", "gini", "entropy")
+# Around the limits of the kernels; the last two are grown level by level.
+SIZES = (2, 3, 5, 9, 15, 16, 17, 18, 31, 32, 33, 63, 64, 65, 255, 256, 257, 300)
+LARGE_SIZES = (2047, 2048, 2049, 4095, 4096, 4097)
+WEIGHTS = ("none", "integers", "three decades", "six decades", "twelve decades")
+TARGETS = ("integers", "normal", "heavy tails", "offset", "duplicates")
+CELLS = ("continuous", "ties", "extreme", "missing")
+
+
+# ---- exact numbers -------------------------------------------------------------------------------
+
+
+def as_integers(numbers):
+    """Get integers and the exponent e with number = integer * 2**e."""
+    mantissas, exponents = np.frexp(np.asarray(numbers, dtype=np.float64))
+    whole = [int(m) for m in np.ldexp(mantissas, 53)]
+    used = [int(e) - 53 for e, m in zip(exponents, whole, strict=True) if m]
+    least = min(used, default=0)
+    shifts = (int(e) - 53 - least for e in exponents)
+    return [m << s if m else 0 for m, s in zip(whole, shifts, strict=True)], least
+
+
+def h(x):
+    """(1 + x) ln(1 + x) - x for x >= -1, without cancellation."""
+    if x <= -1.0:
+        return 1.0
+    if abs(x) < 0.05:
+        terms = ((-x) ** k / ((k + 1) * (k + 2)) for k in range(16))
+        return x * x * math.fsum(terms)
+    return (1.0 + x) * math.log1p(x) - x
+
+
+class PinballSums:
+    """The least pinball loss of a growing set of rows, times q, by a binary indexed tree."""
+
+    def __init__(self, y, p, q):
+        self.levels, self.p, self.q = sorted(set(y)), p, q
+        self.rank = {value: rank + 1 for rank, value in enumerate(self.levels)}
+        self.weights, self.sums = [0] * (len(self.levels) + 1), [0] * (len(self.levels) + 1)
+        self.weight = self.sum = 0
+        self.top = 1 << len(self.levels).bit_length()
+
+    def add(self, y, w):
+        self.weight += w
+        self.sum += w * y
+        rank = self.rank[y]
+        while rank < len(self.weights):
+            self.weights[rank] += w
+            self.sums[rank] += w * y
+            rank += rank & -rank
+
+    def loss(self):
+        """Find the quantile: the lowest level whose weight up to it is at least p/q of all."""
+        place, below, below_sum, step = 0, 0, 0, self.top
+        while step:
+            following = place + step
+            if following < len(self.weights) and (
+                self.q * (below + self.weights[following]) < self.p * self.weight
+            ):
+                place, below = following, below + self.weights[following]
+                below_sum += self.sums[following]
+            step >>= 1
+        t = self.levels[min(place, len(self.levels) - 1)]
+        above = (self.sum - below_sum) - t * (self.weight - below)
+        return self.p * above + (self.q - self.p) * (t * below - below_sum)
+
+
+# ---- gains ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Problem:
+    """The rows of one fit, with exact targets and weights."""
+
+    criterion: str
+    level: tuple[int, int]
+    X: np.ndarray
+    y: list[int]
+    w: list[int]
+    n_classes: int
+    min_rows: int
+    min_weight: float
+
+    def gains(self, order):
+        """Get (gain, allowed) of each cut of rows in this order, from one row on the left on."""
+        if self.criterion in ("gini", "entropy"):
+            return self.class_gains(order)
+        if self.criterion in ("absolute_error", "quantile"):
+            return self.pinball_gains(order)
+        return self.mean_gains(order)
+
+    def loss_scale(self, rows):
+        """Bound the rounding of the data themselves: the sum of w * |y|, in units of the gains."""
+        if self.criterion in ("gini", "entropy"):
+            return float(sum(self.w[i] for i in rows))
+        total = sum(self.w[i] * abs(self.y[i]) for i in rows)
+        if self.criterion == "squared_error":
+            # Of a gain with the square of y: twice the rounding of y times its deviation.
+            weight, s = sum(self.w[i] for i in rows), sum(self.w[i] * self.y[i] for i in rows)
+            spread = sum(self.w[i] * abs(weight * self.y[i] - s) for i in rows)
+            return 2 * max(abs(self.y[i]) for i in rows) * spread / weight
+        if self.criterion == "poisson":
+            return float(total)
+        return float(total * max(self.level))
+
+    def mean_gains(self, order):
+        weight, value = sum(self.w[i] for i in order), sum(self.w[i] * self.y[i] for i in order)
+        w = s = 0
+        for i in order[:-1]:
+            w, s = w + self.w[i], s + self.w[i] * self.y[i]
+            rest, d = weight - w, weight * s - w * value
+            if self.criterion == "squared_error":
+                yield d * d / (w * rest * weight), w, rest
+            elif s == 0 or s == value:
+                yield None, w, rest
+            else:
+                parts = w * h(d / (w * value)) + rest * h(-d / (rest * value))
+                yield parts * (value / weight), w, rest
+
+    def class_gains(self, order):
+        counts = [0] * self.n_classes
+        for i in order:
+            counts[self.y[i]] += self.w[i]
+        left, w, weight = [0] * self.n_classes, 0, sum(counts)
+        present = [k for k in range(self.n_classes) if counts[k]]
+        for i in order[:-1]:
+            left[self.y[i]] += self.w[i]
+            w += self.w[i]
+            rest = weight - w
+            ds = [(weight * left[k] - w * counts[k], counts[k]) for k in present]
+            if self.criterion == "gini":
+                yield sum(d * d for d, _ in ds) / (w * rest * weight), w, rest
+            else:
+                yield (
+                    math.fsum(
+                        (n / weight) * (w * h(d / (n * w)) + rest * h(-d / (n * rest)))
+                        for d, n in ds
+                    ),
+                    w,
+                    rest,
+                )
+
+    def pinball_gains(self, order):
+        p, q = self.level
+        y = [self.y[i] for i in order]
+
+        def running(order):
+            sums = PinballSums(y, p, q)
+            for i in order:
+                sums.add(self.y[i], self.w[i])
+                yield sums.loss()
+
+        before, after = list(running(order)), list(running(order[::-1]))[::-1]
+        w, weight = 0, sum(self.w[i] for i in order)
+        for place, i in enumerate(order[:-1]):
+            w += self.w[i]
+            yield before[-1] - before[place] - after[place + 1], w, weight - w
+
+    def cuts(self, rows):
+        """List (gain, clear, feature, rows on the left) of all allowed cuts of a node.
+
+        A cut is clear if no rounding of weights can forbid it.
+        """
+        for feature in range(self.X.shape[1]):
+            x = self.X[rows, feature]
+            known = [rows[k] for k in np.argsort(x, kind="stable") if not np.isnan(x[k])]
+            missing = [i for i in rows if np.isnan(self.X[i, feature])]
+            orders = [known + missing] + ([missing + known] if missing else [])
+            for order in orders:
+                cells = self.X[order, feature]
+                for place, (gain, w, rest) in enumerate(self.gains(order), 1):
+                    a, b = cells[place - 1], cells[place]
+                    if a == b or (np.isnan(a) and np.isnan(b)) or gain is None:
+                        continue
+                    if min(place, len(order) - place) < self.min_rows:
+                        continue
+                    if min(w, rest) < self.min_weight * (1.0 - 1e-9):
+                        continue
+                    yield gain, min(w, rest) >= self.min_weight * (1.0 + 1e-9), order[:place]
+
+
+# ---- random fits ---------------------------------------------------------------------------------
+
+
+def draw_problem(rng, sizes):
+    n, n_features = int(rng.choice(sizes)), int(rng.integers(1, 4))
+    if n > 1000:
+        n_features = min(n_features, 2)
+    kinds = {
+        "criterion": rng.choice(CRITERIA),
+        "weights": rng.choice(WEIGHTS),
+        "targets": rng.choice(TARGETS),
+        "cells": rng.choice(CELLS),
+    }
+    X = rng.normal(size=(n, n_features))
+    if kinds["cells"] == "ties":
+        X = np.round(X)
+    elif kinds["cells"] == "extreme":
+        X = np.sign(X) * 10.0 ** (300 * np.abs(np.tanh(X)))
+        X[rng.random(X.shape) < 0.05] = np.inf
+    elif kinds["cells"] == "missing":
+        X[rng.random(X.shape) < 0.15] = np.nan
+    y = {
+        "integers": lambda: rng.integers(0, 9, n).astype(float),
+        "normal": lambda: rng.normal(size=n),
+        "heavy tails": lambda: rng.standard_cauchy(n) ** 3,
+        "offset": lambda: 1e6 + rng.normal(size=n),
+        "duplicates": lambda: rng.choice([0.1, 0.7, 3.3], n),
+    }[kinds["targets"]]()
+    n_classes = 0
+    if kinds["criterion"] in ("gini", "entropy"):
+        n_classes = int(rng.choice([2, 3, 5]))
+        y = rng.integers(0, n_classes, n)
+        if rng.random() < 0.5:
+            # Nodes that are nearly pure.
+            y = np.where(rng.random(n) < 0.9, np.nan_to_num(X[:, 0]) > 0.3, y)
+        y = np.unique(y, return_inverse=True)[1]
+        n_classes = int(y.max()) + 1
+    elif kinds["criterion"] == "poisson":
+        y = np.abs(y)
+        y[rng.random(n) < 0.2] = 0.0
+        y[0] = 1.0
+    weight = {
+        "none": lambda: None,
+        "integers": lambda: rng.integers(1, 6, n).astype(float),
+        "three decades": lambda: 10.0 ** rng.uniform(-1.5, 1.5, n),
+        "six decades": lambda: 10.0 ** rng.uniform(-3, 3, n),
+        "twelve decades": lambda: 10.0 ** rng.uniform(-6, 6, n),
+    }[kinds["weights"]]()
+    rules = {}
+    if rng.random() < 0.4:
+        rules["min_samples_leaf"] = int(rng.integers(1, 6))
+    if rng.random() < 0.2:
+        rules["min_weight_fraction_leaf"] = float(rng.uniform(0, 0.3))
+    return kinds, X, y, weight, n_classes, rules
+
+
+def check_fit(rng, sizes, large=False):
+    """Fit one random problem; yield, for each inner node that is checked, how it compares."""
+    kinds, X, y, weight, n_classes, rules = draw_problem(rng, sizes)
+    criterion = str(kinds["criterion"])
+    level = (1, 2)
+    settings = dict(rules, criterion=criterion, n_jobs=int(rng.integers(1, 3)))
+    settings["max_depth"] = 3 if large else None
+    if criterion == "quantile":
+        level = ((1, 10), (1, 4), (9, 10))[int(rng.integers(3))]
+        settings["quantile"] = level[0] / level[1]
+    kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
+    model = kind(**settings).fit(X, y, weight)
+    tree = model.tree_
+    exact_y = [int(k) for k in y] if n_classes else as_integers(y)[0]
+    exact_w = [1] * len(y) if weight is None else as_integers(weight)[0]
+    share = rules.get("min_weight_fraction_leaf", 0.0)
+    problem = Problem(
+        criterion,
+        level,
+        X,
+        exact_y,
+        exact_w,
+        n_classes,
+        rules.get("min_samples_leaf", 1),
+        share * float(sum(exact_w)),
+    )
+    path = model.decision_path(X).tocsc()
+    for node in np.flatnonzero(tree.children_left >= 0):
+        rows = [int(i) for i in path[:, int(node)].indices]
+        went_left = frozenset(int(i) for i in path[:, int(tree.children_left[node])].indices)
+        found = list(problem.cuts(rows))
+        sides = {went_left, frozenset(rows) - went_left}
+        chosen = max((gain for gain, _, left in found if frozenset(left) in sides), default=None)
+        best = max((gain for gain, is_clear, _ in found if is_clear), default=0)
+        yield kinds, len(rows), chosen, best, problem.loss_scale(rows)
+
+
+def judge(chosen, best, scale):
+    """Name how a choice compares with the best one."""
+    if chosen is None:
+        return "not a cut"
+    short = float(best - chosen)
+    if short <= 0:
+        return "best"
+    if short <= 1e-10 * float(best):
+        return "tie"
+    # A few roundings of each target or weight: what the data themselves leave open.
+    return "rounding" if short <= 8 * 2.0**-53 * scale else "worse"
+
+
+def explore(n_nodes, seed, sizes, large=False, report=None):
+    """Check at least this many nodes; count verdicts by criterion, weights and targets."""
+    rng = np.random.default_rng(seed)
+    verdicts, worst, done = Counter(), {}, 0
+    while done < n_nodes:
+        for kinds, n_rows, chosen, best, scale in check_fit(rng, sizes, large):
+            done += 1
+            verdict = judge(chosen, best, scale)
+            key = (str(kinds["criterion"]), str(kinds["weights"]), str(kinds["targets"]))
+            verdicts[(*key, verdict)] += 1
+            if verdict in ("worse", "not a cut"):
+                short = 1.0 if chosen is None else float(best - chosen) / float(best)
+                seen = worst.get(key, (0.0,))[0]
+                worst[key] = max(
+                    (seen, *worst.get(key, ())[1:]), (short, n_rows, float(best), scale)
+                )
+        if report is not None:
+            report(done)
+    return verdicts, worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--large", type=int, default=0, help="nodes of up to 4,097 rows")
+    parser.add_argument("--seed", type=int, default=None)
+    args = parser.parse_args()
+    seed = np.random.SeedSequence().entropy % 2**32 if args.seed is None else args.seed
+    print(f"seed {seed}")
+    verdicts, worst = explore(args.nodes, seed, SIZES)
+    if args.large:
+        more, other = explore(args.large, seed, LARGE_SIZES, large=True)
+        verdicts, worst = verdicts + more, worst | other
+    for criterion in CRITERIA:
+        counts = Counter()
+        for key, count in verdicts.items():
+            counts[key[-1]] += count if key[0] == criterion else 0
+        counts = {name: count for name, count in counts.items() if count}
+        print(f"{criterion:15}", ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    for key, (short, n_rows, best, scale) in sorted(worst.items()):
+        print(
+            f"  {', '.join(key)}: {short:.1e} of the best gain lost in a node of {n_rows} rows, "
+            f"whose best gain is {best / scale:.1e} of the size of its data"
+        )
+    return int(any(key[-1] in ("worse", "not a cut") for key in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
