@@ -10,6 +10,7 @@ import pytest
 
 import splitwood
 import splitwood._base_forest
+import splitwood._fitted_forest
 import splitwood._base_tree
 import splitwood._conversions
 import splitwood._estimators
@@ -34,6 +35,7 @@ MODULES = [
     splitwood._conversions,
     splitwood._estimators,
     splitwood._base_forest,
+    splitwood._fitted_forest,
     splitwood._extra_trees,
     splitwood._forest_conversions,
     splitwood._forest_tasks,
