@@ -187,8 +187,8 @@ class BaseQuantileForest(BaseForestRegressor):
         >>> X, y = [[1.0], [1.0], [1.0], [3.0]], [4.0, 5.0, 6.0, 9.0]
         >>> forest = RandomForestQuantileRegressor(bootstrap=False).fit(X, y)
         >>> forest.predict([[1.0], [3.0]], quantiles=[0.25, 0.75])
-        array([[4.5, 5.5],
-               [9. , 9. ]])
+        array([[4., 6.],
+               [9., 9.]])
         """
         check_is_fitted(self)
         levels = self._levels(self.default_quantiles if quantiles is None else quantiles)
