@@ -47,6 +47,8 @@ def checks() -> Iterator[tuple[str, Callable[[], None]]]:
     for estimator, criteria in CRITERIA.items():
         for criterion in criteria:
             yield f"{estimator}, {criterion}", _fit_check(estimator, criterion)
+    for name, criterion in FORESTS.items():
+        yield name, _forest_check(name, criterion)
     yield "categories", categories
     yield "an offset of y", offset
     yield "one thread or all", threads
@@ -235,6 +237,15 @@ CRITERIA = {
     "ExtraTreeRegressor": NUMBERS,
     "ExtraTreeClassifier": CLASSES,
 }
+# Forests, and a criterion of each.
+FORESTS = {
+    "RandomForestRegressor": "squared_error",
+    "RandomForestClassifier": "gini",
+    "ExtraTreesRegressor": "absolute_error",
+    "ExtraTreesClassifier": "entropy",
+    "RandomForestQuantileRegressor": "squared_error",
+    "ExtraTreesQuantileRegressor": "squared_error",
+}
 
 
 # ---- fits ----------------------------------------------------------------------------------------
@@ -350,6 +361,42 @@ def _splits(X: Floats, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
                 goes_left = np.where(is_missing, missing_left, x <= value)
                 if not goes_left.all():
                     yield rows[goes_left], rows[~goes_left]
+
+
+def _forest_check(name: str, criterion: str) -> Callable[[], None]:
+    def check() -> None:
+        X, y, _ = _problem(criterion, 120)
+        settings = {"n_estimators": 4, "bootstrap": True, "max_features": None, "random_state": 5}
+        forest = _estimator(name, criterion=criterion, max_depth=3, **settings).fit(X, y)
+        is_random = name.startswith("Extra")
+        for tree, bag in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+            counts = np.bincount(bag, minlength=len(y)).astype(float)
+            kept = counts > 0
+            parts = (X[kept], y[kept], counts[kept])
+            _check_tree(tree.tree_, *parts, criterion, is_whole=False, is_random=is_random)
+        rows = X[:20]
+        if "Quantile" in name:
+            found = forest.predict(rows, quantiles=[0.0, 0.3, 1.0])
+            expected = np.array([np.quantile(t, [0.0, 0.3, 1.0]) for t in _targets(forest, X, y)])
+        elif criterion in CLASSES:
+            found = forest.predict_proba(rows)
+            expected = np.mean([tree.predict_proba(rows) for tree in forest.estimators_], axis=0)
+        else:
+            found = forest.predict(rows)
+            expected = np.mean([tree.predict(rows) for tree in forest.estimators_], axis=0)
+        require(np.allclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE), "predictions")
+
+    return check
+
+
+def _targets(forest: Any, X: Floats, y: Floats) -> list[Floats]:
+    """Collect the targets in the leaves of the first 20 rows, over all trees."""
+    targets: list[list[Floats]] = [[] for _ in range(20)]
+    for tree, bag in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        leaves = tree.apply(X)
+        for row, found in enumerate(targets):
+            found.append(y[bag[leaves[bag] == leaves[row]]])
+    return [np.concatenate(found) for found in targets]
 
 
 def categories() -> None:

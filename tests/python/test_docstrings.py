@@ -10,11 +10,11 @@ import pytest
 
 import splitwood
 import splitwood._base_forest
-import splitwood._fitted_forest
 import splitwood._base_tree
 import splitwood._conversions
 import splitwood._estimators
 import splitwood._extra_trees
+import splitwood._fitted_forest
 import splitwood._forest_conversions
 import splitwood._forest_tasks
 import splitwood._forests

@@ -43,6 +43,9 @@ def test_it_says_what_is_installed_and_that_it_works():
     for criterion in ("gini", "entropy", "log_loss"):
         for estimator in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
             assert f"{estimator}, {criterion}" in done.stdout
+    for forest in ("RandomForest", "ExtraTrees"):
+        for task in ("Regressor", "Classifier", "QuantileRegressor"):
+            assert f"{forest}{task}" in done.stdout
 
 
 def test_limits_of_threads_are_named(monkeypatch, capsys):
@@ -59,6 +62,7 @@ def test_numpy_alone_is_enough_for_what_models_do():
     assert "not installed: models can be loaded" in done.stdout
     assert "model files" in done.stdout
     assert "DecisionTree" not in done.stdout
+    assert "Forest" not in done.stdout
 
 
 def test_arguments_are_refused_and_help_is_given():
@@ -113,8 +117,15 @@ def raises(*_):
     raise RuntimeError("broken on purpose")
 
 
-REGRESSION = [name for name, _ in _self_check.checks() if "Regressor" in name]
-CLASSIFICATION = [name for name, _ in _self_check.checks() if "Classifier" in name]
+def another_forest(X, y, *rest):
+    return FIT_FOREST(X, y[::-1].copy(), *rest)
+
+
+FIT_FOREST = _core.fit_forest_regressor
+REGRESSION = [name for name, _ in _self_check.checks() if "Regressor, " in name]
+CLASSIFICATION = [name for name, _ in _self_check.checks() if "Classifier, " in name]
+FOREST_REGRESSION = [name for name in _self_check.FORESTS if name.endswith("Regressor")]
+FOREST_CLASSIFICATION = [name for name in _self_check.FORESTS if name.endswith("Classifier")]
 EXACT_REGRESSION = [name for name in REGRESSION if name.startswith("Decision")]
 
 
@@ -128,6 +139,8 @@ EXACT_REGRESSION = [name for name in REGRESSION if name.startswith("Decision")]
         (_core, "fit_regressor", sums_that_cancel, {"an offset of y"}),
         (_core, "fit_classifier", another_class, set(CLASSIFICATION)),
         (_core, "fit_classifier", raises, {*CLASSIFICATION, "saved and loaded"}),
+        (_core, "fit_forest_regressor", another_forest, set(FOREST_REGRESSION)),
+        (_core, "fit_forest_classifier", raises, set(FOREST_CLASSIFICATION)),
         (_core, "running_median", lambda y, *_: (y, y), {"running medians"}),
         (_core, "write_model", raises, {"model files", "saved and loaded"}),
         (_answers, "shares", lambda values, _: values[::-1], {"predictions of models"}),
