@@ -81,6 +81,9 @@ def number_of_draws(
     if not (isfinite(share) and share > 0.0):
         raise ValueError(f"max_samples: a share must be positive and finite, got {max_samples!r}")
     total = n_rows if weights is None else float(weights.sum())
+    if not isfinite(total):
+        # The core refuses such weights.
+        return 1
     n_draws = max(int(share * total), 1)
     if n_draws < max(10, n_rows ** (1 / 3)):
         kind = "the number of rows" if weights is None else "the sum of the weights"

@@ -1,5 +1,7 @@
 """Hostile input to forests: refused by an error that names the argument, or an ordinary result."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,12 @@ def test_case_03_bad_weights_of_forests_are_refused(kind, weights):
     X, y = problem(kind, n=50)
     with pytest.raises(ValueError, match="sample_weight"):
         kind(2).fit(X, y, sample_weight=weights)
+    if np.ndim(weights) == 1:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            pytest.raises(ValueError, match="sample_weight"),
+        ):
+            kind(2, bootstrap=True, max_samples=0.5).fit(X, y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
