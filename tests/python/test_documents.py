@@ -114,7 +114,7 @@ def test_no_picture_is_left_over() -> None:
     assert pictures == []
 
 
-@pytest.mark.parametrize("script", ["criteria.py", "drawings.py"])
+@pytest.mark.parametrize("script", ["criteria.py", "drawings.py", "forest_pictures.py"])
 def test_scripts_draw_what_the_documents_show(script: str, tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "examples" / script), str(tmp_path)]
     subprocess.run(command, check=True, timeout=120, capture_output=True)
