@@ -24,6 +24,7 @@ from ._base import MaxFeatures, RandomState, Splitter
 from ._categories import CategoricalFeatures
 from ._fitted_forest import RESULTS, FittedForest
 from ._importances import unbiased_importances
+from ._inputs import aligned
 from ._mlflow import warn_of_autolog
 from ._out_of_bag import OutOfBag, out_of_bag_sums, permuted_scores
 from ._progress import shown_trees
@@ -162,6 +163,7 @@ class BaseForest(FittedForest):
         # All attributes are set on a twin, whose state replaces this estimator's at the end.
         twin = copy.copy(self)
         rows, targets = checked_training(twin, X, y)
+        rows = rows if is_sparse(rows) else aligned(rows)
         twin._x_dtype = rows.dtype.name
         if targets.ndim == 2 and targets.shape[1] == 1:
             warn(
@@ -324,10 +326,11 @@ class BaseForest(FittedForest):
             )
 
     def _check_rows_of_bags(self, n_rows: int, purpose: str) -> None:
-        if any(part.n_rows != n_rows for part in self._bags):
+        n_known = sum(len(part.seeds) for part in self._bags)
+        if n_known != self.forest_.n_trees or any(part.n_rows != n_rows for part in self._bags):
             raise ValueError(
-                f"{purpose}: the earlier trees were grown from another number of rows, so the rows "
-                "that they have not seen are not known"
+                f"{purpose}: some trees were not grown here, or from another number of rows, so the "
+                "rows that they have not seen are not known"
             )
 
     @abstractmethod

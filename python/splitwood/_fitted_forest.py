@@ -87,7 +87,8 @@ class FittedForest(BaseModel):
         """Make an estimator of a tree."""
         tree = self.estimator_
         seeds = np.concatenate([[], *(part.seeds for part in self._bags)])
-        if number < len(seeds):
+        # The seeds of trees that were not grown here are not known.
+        if len(seeds) == self.forest_.n_trees:
             tree.random_state = int(seeds[number])
         tree.tree_ = self.forest_.tree(number)
         for name in ("n_features_in_", "n_outputs_", "is_categorical_", "categories_"):

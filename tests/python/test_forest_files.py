@@ -33,6 +33,11 @@ def test_a_loaded_forest_is_the_same(kind, tmp_path):
     assert len(loaded.estimators_) == 7
     with pytest.raises(AttributeError, match="not grown here"):
         _ = loaded.estimators_samples_
+    more = splitwood.load(tmp_path / "forest.splitwood")
+    more.set_params(warm_start=True, n_estimators=9, bootstrap=True).fit(X, y)
+    assert len(more.estimators_) == 9
+    with pytest.raises(ValueError, match="oob_score: some trees were not grown here"):
+        more.set_params(oob_score=True, n_estimators=11).fit(X, y)
     again = loaded.fit(X, y)
     assert pickle.dumps(again.forest_) == pickle.dumps(forest.forest_)
 
