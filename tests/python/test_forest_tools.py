@@ -229,6 +229,16 @@ def test_shap_explains_forests(kind):
     np.testing.assert_allclose(total, predicted(forest, X[:20]), rtol=1e-6, atol=1e-12)
 
 
+@FORESTS
+def test_treelite_takes_converted_forests(kind):
+    treelite = pytest.importorskip("treelite")
+    X, y = problem(kind)
+    forest = kind(8, random_state=0).fit(X, y)
+    model = treelite.sklearn.import_model(forest.to_sklearn())
+    found = np.asarray(treelite.gtil.predict(model, X)).reshape(len(y), -1)
+    np.testing.assert_allclose(found, predicted(forest, X).reshape(len(y), -1), rtol=1e-6)
+
+
 def test_a_virtual_subclass_of_the_forests_of_scikit_learn():
     assert isinstance(RandomForestRegressor(), sklearn.ensemble.RandomForestRegressor)
     assert not isinstance(RandomForestRegressor(), sklearn.ensemble.ExtraTreesRegressor)
