@@ -593,7 +593,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         return tags
 
 
-# scikit-learn's tools for its own trees, such as partial_dependence with method="recursion", check
-# the class. The attributes that they use are here.
+# A class is registered as a virtual subclass of scikit-learn's class of the same name, because
+# tools ask for that class where they mean its interface: partial_dependence with
+# method="recursion", export_text (which would take a classifier for a regressor) and dtreeviz. The
+# interface is complete: `test_a_virtual_subclass_has_all_that_its_namesake_has` compares it. Code
+# that needs the compiled tree of scikit-learn still raises an error: `tree_` is not of that type.
 sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)
 sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)

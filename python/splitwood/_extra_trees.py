@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import sklearn.tree
 from numpy.typing import ArrayLike
 
 from ._base import MaxFeatures, RandomState, Splitter
@@ -332,3 +333,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+
+
+# As in `_estimators.py`.
+sklearn.tree.ExtraTreeRegressor.register(ExtraTreeRegressor)
+sklearn.tree.ExtraTreeClassifier.register(ExtraTreeClassifier)

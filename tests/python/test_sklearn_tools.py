@@ -1,5 +1,7 @@
 """The attributes and methods of a tree that scikit-learn's tools and other code read."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -184,16 +186,39 @@ def test_wrong_grids_are_refused():
 # ---- classes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreeRegressor])
-def test_regressors_are_virtual_subclasses(kind):
-    assert issubclass(kind, sklearn.tree.DecisionTreeRegressor)
-    assert not issubclass(kind, sklearn.tree.DecisionTreeClassifier)
+KINDS = [DecisionTreeRegressor, ExtraTreeRegressor, DecisionTreeClassifier, ExtraTreeClassifier]
 
 
-@pytest.mark.parametrize("kind", [DecisionTreeClassifier, ExtraTreeClassifier])
-def test_classifiers_are_virtual_subclasses(kind):
-    assert issubclass(kind, sklearn.tree.DecisionTreeClassifier)
-    assert not issubclass(kind, sklearn.tree.DecisionTreeRegressor)
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_are_virtual_subclasses_of_their_namesakes(kind):
+    namesake = getattr(sklearn.tree, kind.__name__)
+    others = [getattr(sklearn.tree, other.__name__) for other in KINDS]
+    # scikit-learn's extra trees are subclasses of its decision trees.
+    assert [issubclass(kind, other) for other in others] == [
+        issubclass(namesake, other) for other in others
+    ]
+    assert isinstance(kind(), namesake)
+
+
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_virtual_subclass_has_all_that_its_namesake_has(kind):
+    """Parameters with their defaults, methods with their parameters, and attributes."""
+    namesake = getattr(sklearn.tree, kind.__name__)
+    ours, theirs = inspect.signature(kind).parameters, inspect.signature(namesake).parameters
+    assert {n: ours[n].default for n in theirs} == {n: theirs[n].default for n in theirs}
+    y = (X[:, 0] > 0).astype(float)
+    tree, model = kind().fit(X, y), namesake().fit(X, y)
+    # Regressors of scikit-learn have an attribute for a parameter that they don't have.
+    assert public(model) - public(tree) <= {"class_weight"}
+    assert public(model.tree_) - public(tree.tree_) == set()
+    for name in public(namesake):
+        if inspect.isfunction(method := getattr(namesake, name)):
+            known = inspect.signature(getattr(kind, name)).parameters.keys()
+            assert inspect.signature(method).parameters.keys() <= known, name
 
 
 def test_from_sklearn_refuses_trees_of_splitwood():
