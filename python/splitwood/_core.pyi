@@ -181,6 +181,9 @@ class Forest:
     def predict_class(self, X: _Cells, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Get the column of the largest mean value of each row; of equal ones, the first."""
 
+    def predict_median(self, X: _Cells, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Get the median of the trees' values for each row."""
+
     def apply(self, X: _Cells | csr_matrix, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Get the node id of each row's leaf in each tree."""
 

@@ -24,11 +24,10 @@ impl Bags<'_> {
     /// Checks the bags of a forest of this size.
     pub(super) fn check(&self, n_trees: usize, n_rows: usize) -> Result<()> {
         match *self {
-            Self::Whole => Ok(()),
             Self::Bootstrap(n_draws) if n_draws == 0 || u32::try_from(n_draws).is_err() => {
                 Err(Error::argument("max_samples", format!("must draw 1 to {} rows, got {n_draws}", u32::MAX)))
             }
-            Self::Bootstrap(_) => Ok(()),
+            Self::Whole | Self::Bootstrap(_) => Ok(()),
             Self::Counts(counts) if Some(counts.len()) != n_trees.checked_mul(n_rows) => {
                 let problem = format!("has {} counts, but {n_trees} trees of {n_rows} rows need others", counts.len());
                 Err(Error::argument("bags", problem))
@@ -53,7 +52,9 @@ impl Probabilities {
         });
         let mut sums: Vec<f64> = sums.collect();
         let last = sums[sums.len() - 1];
-        sums.iter_mut().for_each(|sum| *sum /= last);
+        for sum in &mut sums {
+            *sum /= last;
+        }
         Self(sums)
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fit::fit_valid;
 use crate::grow::random::Seed;
 use crate::memory::check_room;
-use crate::params::{Loss, Objective, Params, ValidFit};
+use crate::params::{Choices, Loss, Objective, Params, ValidFit};
 use crate::shared_order::{SharedOrder, TreeOrder};
 use crate::threads::Team;
 use crate::tree::Tree;
@@ -199,7 +199,9 @@ impl<X: Cell> ForestTask<'_, X> {
         // The trees that would leave most threads idle at the end are grown first, by all threads.
         let rest = n_trees % workers;
         let (first, others) = trees.split_at_mut(if 2 * rest <= workers { rest } else { 0 });
-        first.iter_mut().for_each(|tree| grow(tree, self.team.threads()));
+        for tree in first {
+            grow(tree, self.team.threads());
+        }
         self.team.each(others, &mut vec![(); workers], |(), tree| grow(tree, 1));
         if self.team.cancelled() {
             return Err(Error::Interrupted);
@@ -221,8 +223,9 @@ impl<X: Cell> ForestTask<'_, X> {
 
     fn share(&self) -> Shared {
         let valid = self.valid;
+        let draws_thresholds = valid.choices.as_ref().is_some_and(Choices::are_random_splits);
         let x = match self.x {
-            Source::Dense(x) if !valid.choices.as_ref().is_some_and(|choices| choices.are_random_splits()) => Some(x),
+            Source::Dense(x) if !draws_thresholds => Some(x),
             _ => None,
         };
         let y = match valid.objective {
@@ -285,8 +288,7 @@ impl<X: Cell> ForestTask<'_, X> {
 
     /// Whether features or thresholds are drawn.
     fn draws(&self) -> bool {
-        let draws =
-            |choices: &crate::params::Choices| choices.n_features < self.n_features || choices.are_random_splits();
+        let draws = |choices: &Choices| choices.n_features < self.n_features || choices.are_random_splits();
         self.valid.choices.as_ref().is_some_and(draws)
     }
 

@@ -24,7 +24,9 @@ impl Forest {
         }
         let total: f64 = mean.iter().sum();
         if total > 0.0 {
-            mean.iter_mut().for_each(|importance| *importance /= total);
+            for importance in &mut mean {
+                *importance /= total;
+            }
         }
         Ok(mean)
     }

@@ -36,7 +36,9 @@ impl LeftOut {
         if !rows.is_empty() {
             let cells = TreeCells::by_rows(x, &rows);
             let leaves = cells.with(|x| Ok(tree.leaves(x))).unwrap_or_default();
-            leaves.iter().for_each(|&leaf| values.extend_from_slice(tree.value(leaf as usize)));
+            for leaf in leaves {
+                values.extend_from_slice(tree.value(leaf as usize));
+            }
         }
         Self { rows, values }
     }

@@ -77,6 +77,39 @@ impl Forest {
         })
     }
 
+    /// The median of the trees' values for each row, row after row. With an even number of trees,
+    /// it is the mean of the middle two.
+    ///
+    /// # Errors
+    /// If `x` has another number of columns than the forest was fitted on.
+    pub fn predict_median<X: Cell>(&self, x: &Matrix<'_, X>, n_jobs: Option<i64>) -> Result<Vec<f64>> {
+        filled(x.n_rows() * self.n_values(), |out| self.predict_median_into(out, x, n_jobs, || true))
+    }
+
+    /// Writes the median of the trees' values for each row: every place of `out`, unless it fails.
+    pub(crate) fn predict_median_into<X: Cell>(
+        &self,
+        out: &mut [MaybeUninit<f64>],
+        x: &Matrix<'_, X>,
+        n_jobs: Option<i64>,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<()> {
+        let (n_values, n_trees) = (self.n_values(), self.n_trees());
+        let keep = |(number, tree): (usize, &Tree), row: &mut [f64], leaf: usize| {
+            for (values, &value) in row.chunks_exact_mut(n_trees).zip(tree.value(leaf)) {
+                values[number] = value;
+            }
+        };
+        self.write_rows(out, x, n_jobs, go_on, n_values * n_trees, keep, |_, out, rows| {
+            let mut values = Vec::with_capacity(n_trees);
+            for (place, of_trees) in out.iter_mut().zip(rows.chunks_exact(n_trees)) {
+                values.clear();
+                values.extend_from_slice(of_trees);
+                place.write(median(&mut values));
+            }
+        })
+    }
+
     /// The node id of each row's leaf in each tree, row after row.
     ///
     /// # Errors
@@ -158,6 +191,17 @@ impl Forest {
         team.each(&mut walks, &mut vec![(); team.threads()], |(), (tree, walk)| *walk = Some(Walk::new(tree, x)));
         walks.into_iter().filter_map(|(_, walk)| walk).collect()
     }
+}
+
+/// The median of some numbers, whose order changes.
+fn median(values: &mut [f64]) -> f64 {
+    let n = values.len();
+    let (below, &mut high, _) = values.select_nth_unstable_by(n / 2, f64::total_cmp);
+    if n % 2 == 1 {
+        return high;
+    }
+    let low = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    0.5 * low + 0.5 * high
 }
 
 fn add_values((_, tree): (usize, &Tree), sums: &mut [f64], leaf: usize) {

@@ -327,10 +327,9 @@ impl Selection<'_> {
         match interpolation {
             Interpolation::Linear => low + share * (high - low),
             Interpolation::Lower => low,
-            Interpolation::Higher => high,
             Interpolation::Midpoint => 0.5 * low + 0.5 * high,
             Interpolation::Nearest if share < 0.5 || share == 0.5 && floor.is_multiple_of(2) => low,
-            Interpolation::Nearest => high,
+            Interpolation::Higher | Interpolation::Nearest => high,
         }
     }
 

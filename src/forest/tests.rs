@@ -228,8 +228,9 @@ fn check_out_of_bag(
         let predicted = tree.predict(&table.matrix(), None).unwrap();
         for row in (0..table.n_rows()).filter(|&row| counts[row] == 0.0) {
             expected.n_trees[row] += 1;
-            for k in row * n_values..(row + 1) * n_values {
-                expected.sums[k] += predicted[k];
+            let places = row * n_values..(row + 1) * n_values;
+            for (sum, value) in expected.sums[places.clone()].iter_mut().zip(&predicted[places]) {
+                *sum += value;
             }
         }
     }
@@ -243,10 +244,21 @@ fn check_predictions(table: &Table, forest: &Forest) -> TestCaseResult {
     for tree in forest.trees() {
         sums.iter_mut().zip(tree.predict(&x, None).unwrap()).for_each(|(sum, value)| *sum += value);
     }
-    sums.iter_mut().for_each(|sum| *sum /= forest.n_trees() as f64);
+    for sum in &mut sums {
+        *sum /= forest.n_trees() as f64;
+    }
     let leaves: Vec<Vec<i64>> = forest.trees().iter().map(|tree| tree.apply(&x, None).unwrap()).collect();
     let leaves: Vec<i64> = (0..table.n_rows()).flat_map(|row| leaves.iter().map(move |of_tree| of_tree[row])).collect();
+    let values: Vec<Vec<f64>> = forest.trees().iter().map(|tree| tree.predict(&x, None).unwrap()).collect();
+    let median = |place: usize| {
+        let mut of_trees: Vec<f64> = values.iter().map(|of_tree| of_tree[place]).collect();
+        of_trees.sort_by(f64::total_cmp);
+        let (low, high) = (of_trees[(of_trees.len() - 1) / 2], of_trees[of_trees.len() / 2]);
+        if low == high { low } else { 0.5 * low + 0.5 * high }
+    };
+    let medians: Vec<f64> = (0..sums.len()).map(median).collect();
     for n_jobs in [1, 3] {
+        prop_assert_eq!(&forest.predict_median(&x, Some(n_jobs)).unwrap(), &medians);
         prop_assert_eq!(&forest.predict(&x, Some(n_jobs)).unwrap(), &sums);
         prop_assert_eq!(&forest.apply(&x, Some(n_jobs)).unwrap(), &leaves);
     }
@@ -320,7 +332,7 @@ fn naive_quantile(sorted: &[f64], level: f64, interpolation: Interpolation) -> f
         _ if share == 0.0 => low,
         Interpolation::Lower => low,
         Interpolation::Higher => high,
-        Interpolation::Midpoint => (low + high) / 2.0,
+        Interpolation::Midpoint => f64::midpoint(low, high),
         Interpolation::Nearest => sorted[place.round_ties_even() as usize],
         Interpolation::Linear => low + share * (high - low),
     }

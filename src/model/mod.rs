@@ -165,9 +165,9 @@ impl<'a> Contents<'a> {
         Self { trees, is_forest, task: None, feature_names: None, parameters: None }
     }
 
-    fn to_bytes(self) -> Vec<u8> {
+    fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write::write(&mut bytes, &self).expect("writing to memory can't fail");
+        write::write(&mut bytes, self).expect("writing to memory can't fail");
         bytes
     }
 

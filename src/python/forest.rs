@@ -427,10 +427,10 @@ impl PyLeafTargets {
     #[allow(clippy::type_complexity)] // What pickle takes.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyType>, (PyForest, Bound<'py, PyArray1<f64>>, Ranks<'py>, Ranks<'py>))> {
+    ) -> (Bound<'py, PyType>, (PyForest, Bound<'py, PyArray1<f64>>, Ranks<'py>, Ranks<'py>)) {
         let (targets, starts, ranks) = slf.get().parts(slf.py());
         let forest = PyForest { forest: slf.get().forest.clone() };
-        Ok((slf.get_type(), (forest, targets, starts, ranks)))
+        (slf.get_type(), (forest, targets, starts, ranks))
     }
 }
 
@@ -439,7 +439,7 @@ fn n_sparse_rows(rows: &Entries<'_>) -> usize {
 }
 
 #[pymethods]
-#[allow(non_snake_case)] // scikit-learn's X.
+#[allow(non_snake_case, clippy::needless_pass_by_value)] // scikit-learn's X; extracted by value.
 impl PyForest {
     /// Join trees that agree in their numbers of features, outputs and values.
     #[staticmethod]
@@ -579,6 +579,34 @@ impl PyForest {
         with_matrix!(X, |x| {
             filled(py, [x.n_rows()], |out| {
                 without_interpreter(py, |go_on| self.forest.predict_class_into(out, x, n_jobs, go_on))
+            })
+        })
+    }
+
+    /// Get the median of the trees' values for each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : ndarray of shape (n_samples, n_features)
+    ///     Rows in float32 or float64, in any memory order.
+    /// n_jobs : int or None, default=None
+    ///     Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one.
+    ///
+    /// Returns
+    /// -------
+    /// values : ndarray of shape (n_samples, n_outputs * max_n_classes)
+    ///     The values, output after output.
+    #[pyo3(signature = (X, n_jobs=None))]
+    fn predict_median<'py>(
+        &self,
+        py: Python<'py>,
+        X: Table<'py>,
+        n_jobs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_jobs = parse_n_jobs(n_jobs)?;
+        with_matrix!(X, |x| {
+            filled(py, [x.n_rows(), self.forest.n_values()], |out| {
+                without_interpreter(py, |go_on| self.forest.predict_median_into(out, x, n_jobs, go_on))
             })
         })
     }
