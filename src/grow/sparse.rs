@@ -154,7 +154,7 @@ impl<'a, X: Cell, C: RunningSums> NodeEngine<C> for SparseEngine<'a, X, C> {
     }
 }
 
-impl<'a, X: Cell, C: RunningSums> SparseEngine<'a, X, C> {
+impl<X: Cell, C: RunningSums> SparseEngine<'_, X, C> {
     fn is_random(&self) -> bool {
         self.fit.choices.is_some_and(Choices::are_random_splits)
     }
