@@ -334,8 +334,8 @@ impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
         work.into_iter().filter_map(|(.., candidate)| candidate).collect()
     }
 
-    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and the
-    /// cut if there is one.
+    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and
+    /// the cut if there is one.
     fn draw_cut(&self, feature: usize, worker: &mut Worker<X, C>) -> (bool, Option<Candidate>) {
         let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
         let cut = RandomCut::draw(self.open.inherited.seed, feature, &extremes);

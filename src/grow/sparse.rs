@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! node        rows        in ascending order
-//!             columns     only those with an entry in the node: feature, and its slice of the entries
+//!             columns     only those with an entry in the node: feature, and a slice of entries
 //!
-//! search      each column by its entries (`sparse_column.rs`); a column without entries is constant
+//! search      each column by its entries (`sparse_column.rs`); without entries it is constant
 //! partition   the rows, and each column's slice in place; empty parts are dropped
 //! ```
 //!
