@@ -248,9 +248,9 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
         worker: &mut Worker<X, C>,
     ) -> Vec<C::Contribution> {
         let criterion = self.fit.criterion;
-        self.gather(&open.rows, &mut worker.items);
-        criterion.tabulate(&open.node, &worker.items, table);
         if C::Ranking::RANKED {
+            self.gather(&open.rows, &mut worker.items);
+            criterion.tabulate(&open.node, &worker.items, table);
             worker.by_row.resize(worker.by_row.len().max(self.n_rows), 0);
             (0..).zip(open.rows.targets.iter()).for_each(|(rank, &row)| worker.by_row[row as usize] = rank);
         }
@@ -334,8 +334,8 @@ impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
         work.into_iter().filter_map(|(.., candidate)| candidate).collect()
     }
 
-    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and the
-    /// cut if there is one.
+    /// Draws a cut of a feature and finds its gain. Returns whether the feature is constant, and
+    /// the cut if there is one.
     fn draw_cut(&self, feature: usize, worker: &mut Worker<X, C>) -> (bool, Option<Candidate>) {
         let extremes = self.rows.gather_values(self.open.rows.rows, feature, &mut worker.values);
         let cut = RandomCut::draw(self.open.inherited.seed, feature, &extremes);
@@ -380,26 +380,25 @@ impl<X: Cell> Extremes<X> {
     fn new(values: &[X]) -> Self {
         let lesser = |a: X, b: X| if b < a { b } else { a };
         let greater = |a: X, b: X| if b > a { b } else { a };
-        let (mut least, mut greatest, mut missing) = ([X::INFINITY; LANES], [X::NEG_INFINITY; LANES], [0u32; LANES]);
+        let (mut least, mut greatest, mut n_missing) = (X::INFINITY, X::NEG_INFINITY, 0);
         let (chunks, rest) = values.as_chunks::<LANES>();
-        for chunk in chunks {
-            for lane in 0..LANES {
-                least[lane] = lesser(least[lane], chunk[lane]);
-                greatest[lane] = greater(greatest[lane], chunk[lane]);
-                missing[lane] += u32::from(chunk[lane].is_missing());
+        if !chunks.is_empty() {
+            let (mut low, mut high, mut missing) = ([least; LANES], [greatest; LANES], [0u32; LANES]);
+            for chunk in chunks {
+                for lane in 0..LANES {
+                    low[lane] = lesser(low[lane], chunk[lane]);
+                    high[lane] = greater(high[lane], chunk[lane]);
+                    missing[lane] += u32::from(chunk[lane].is_missing());
+                }
             }
+            (least, greatest) = (low.into_iter().fold(least, lesser), high.into_iter().fold(greatest, greater));
+            n_missing = missing.into_iter().sum();
         }
         for &value in rest {
-            least[0] = lesser(least[0], value);
-            greatest[0] = greater(greatest[0], value);
-            missing[0] += u32::from(value.is_missing());
+            (least, greatest) = (lesser(least, value), greater(greatest, value));
+            n_missing += u32::from(value.is_missing());
         }
-        Self {
-            least: least.into_iter().fold(X::INFINITY, lesser),
-            greatest: greatest.into_iter().fold(X::NEG_INFINITY, greater),
-            n_missing: missing.into_iter().sum::<u32>() as usize,
-            len: values.len(),
-        }
+        Self { least, greatest, n_missing: n_missing as usize, len: values.len() }
     }
 
     /// Of values in ascending order, of which the first `n_values` are not missing.

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! node        rows        in ascending order
-//!             columns     only those with an entry in the node: feature, and its slice of the entries
+//!             columns     only those with an entry in the node: feature, and a slice of entries
 //!
-//! search      each column by its entries (`sparse_column.rs`); a column without entries is constant
+//! search      each column by its entries (`sparse_column.rs`); without entries it is constant
 //! partition   the rows, and each column's slice in place; empty parts are dropped
 //! ```
 //!
@@ -154,7 +154,7 @@ impl<'a, X: Cell, C: RunningSums> NodeEngine<C> for SparseEngine<'a, X, C> {
     }
 }
 
-impl<'a, X: Cell, C: RunningSums> SparseEngine<'a, X, C> {
+impl<X: Cell, C: RunningSums> SparseEngine<'_, X, C> {
     fn is_random(&self) -> bool {
         self.fit.choices.is_some_and(Choices::are_random_splits)
     }

@@ -110,7 +110,8 @@ impl<T: ClassSample> Classes<T> {
         Self { n_values: n_classes, impurity, x_ln_x, sample: std::marker::PhantomData }
     }
 
-    /// The gain of a cut with these weights of the classes on the left; `None` if a rule forbids it.
+    /// The gain of a cut with these weights of the classes on the left; `None` if a rule forbids
+    /// it.
     fn gain_of_counts(&self, node: &ClassNode, left: &[i64], weight: i64, cut: &OneCut<'_>) -> Option<f64> {
         let heavy_enough = |weight: i64| weight as f64 * node.grid.unit >= cut.min_weight;
         let is_heavy = heavy_enough(weight) && heavy_enough(node.total - weight);

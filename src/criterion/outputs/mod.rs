@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The rank of a row in its node's table is looked up like that of criteria that rank targets.
-//! `sweep.rs` adds up the gains. Cost: O(rows · outputs) per feature; quantiles have one whole sweep
-//! per output, and a sort of each node's targets per output.
+//! `sweep.rs` adds up the gains. Cost: O(rows · outputs) per feature; quantiles have one whole
+//! sweep per output, and a sort of each node's targets per output.
 
 mod sweep;
 #[cfg(test)]

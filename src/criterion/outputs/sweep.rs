@@ -1,8 +1,8 @@
 //! HOT: sweeps over a node's rows in a feature's order that add up the gains of several outputs.
 //!
-//! Criteria with running sums are swept together. A first pass bounds every cut in floats. The cut
-//! with the largest bound gets its exact gain, which raises the bar, and then every cut whose bound
-//! is not below the bar: few, so their sums are recomputed from checkpoints. Quantiles are swept one output after another, without a bar, because a cut that gains
+//! Criteria with running sums are swept together: each row updates the sums of all outputs, and
+//! the sum of their bounds rules out most cuts. A cut that passes gets the exact gain of each
+//! output. Quantiles are swept one output after another, without a bar, because a cut that gains
 //! little for one output may gain much for another.
 
 use super::{OutputTables, Outputs, OutputsNode};
@@ -14,13 +14,8 @@ use crate::split::{Contest, Cut, Tournament};
 
 /// Buffers of a sweep.
 pub(crate) struct OutputsScratch<C: OutputCriterion> {
-    /// By open output: sums over the first `n_summed` rows.
+    /// By open output.
     running: Vec<C::OutputSums>,
-    n_summed: usize,
-    /// By number of rows on the left, from 1 on: the bound of the cut.
-    bounds: Vec<f64>,
-    /// The running sums before each block of rows.
-    checkpoints: Vec<C::OutputSums>,
     /// Rows of a cut, those on the left first.
     ranks: Vec<u32>,
     /// By number of rows on the left: the sum of the gains, and how many outputs allow the cut.
@@ -30,15 +25,7 @@ pub(crate) struct OutputsScratch<C: OutputCriterion> {
 
 impl<C: OutputCriterion> Default for OutputsScratch<C> {
     fn default() -> Self {
-        Self {
-            running: Vec::new(),
-            n_summed: 0,
-            bounds: Vec::new(),
-            checkpoints: Vec::new(),
-            ranks: Vec::new(),
-            gains: Vec::new(),
-            sweep: C::Scratch::default(),
-        }
+        Self { running: Vec::new(), ranks: Vec::new(), gains: Vec::new(), sweep: C::Scratch::default() }
     }
 }
 
@@ -75,9 +62,6 @@ pub(crate) trait OutputCriterion: Criterion {
 /// The screens compute in f64, with relative errors of a few 2^-53.
 const SCREEN_SLACK: f64 = 1e-12;
 
-/// Rows between two checkpoints of the running sums.
-const BLOCK: usize = 64;
-
 impl<C: OutputCriterion> OutputTables<C> {
     /// What a row adds to the sums of the open outputs.
     #[inline(always)]
@@ -105,78 +89,6 @@ impl<C: RunningSums> Outputs<C> {
     }
 }
 
-/// The sweep of one feature over all outputs.
-struct JointSweep<'a, C: OutputCriterion, P, F> {
-    outputs: &'a Outputs<C>,
-    node: &'a OutputsNode<C::NodeStats>,
-    table: &'a OutputTables<C>,
-    ranks: &'a P,
-    cuts: &'a Cuts<F>,
-}
-
-impl<C: RunningSums, P: ContributionsOf<Outputs<C>>, F: Fn(usize, usize) -> bool> JointSweep<'_, C, P, F> {
-    /// Moves the row at a place to the left.
-    #[inline(always)]
-    fn add(&self, place: usize, running: &mut [C::Running]) {
-        let criterion = &self.outputs.criteria[0];
-        for (running, &contribution) in running.iter_mut().zip(self.table.row(self.ranks.at(place))) {
-            criterion.add(running, contribution);
-        }
-    }
-
-    /// Bounds the gains of all cuts. Returns the cut with the largest bound that parts different
-    /// values, with its bound; `None` if there is none.
-    fn bound_cuts(&self, scratch: &mut OutputsScratch<C>) -> Option<(usize, f64)> {
-        let OutputsScratch { running, n_summed, bounds, checkpoints, .. } = scratch;
-        let criterion = &self.outputs.criteria[0];
-        running.clone_from(&self.table.start);
-        bounds.clear();
-        checkpoints.clear();
-        let mut best = None;
-        let mut highest = f64::NEG_INFINITY;
-        for place in 0..self.cuts.last {
-            if place % BLOCK == 0 && place > 0 {
-                checkpoints.extend_from_slice(running);
-            }
-            self.add(place, running);
-            let weights = criterion.weights(&running[0]);
-            let balance = weights[0] * weights[1];
-            let sum: f64 = running.iter().map(|running| criterion.scaled_bound(running, weights)).sum();
-            // A side without weight: its rows are too light for the grid.
-            let bound = if balance > 0.0 { sum / balance } else { f64::INFINITY };
-            bounds.push(bound);
-            if bound > highest && self.cuts.allow(place + 1) {
-                highest = bound;
-                best = Some((place + 1, bound));
-            }
-        }
-        *n_summed = self.cuts.last;
-        best
-    }
-
-    /// The exact gain of a cut; `None` if a rule forbids it. The sums of the last such cut are
-    /// continued, or those of the last checkpoint.
-    fn gain_at(&self, n_left: usize, scratch: &mut OutputsScratch<C>) -> Option<f64> {
-        let OutputsScratch { running, n_summed, checkpoints, .. } = scratch;
-        let start = (n_left - 1) / BLOCK * BLOCK;
-        if *n_summed > n_left || *n_summed < start {
-            let sums = if start == 0 {
-                &self.table.start[..]
-            } else {
-                let n_open = running.len();
-                &checkpoints[(start / BLOCK - 1) * n_open..][..n_open]
-            };
-            running.clone_from_slice(sums);
-            *n_summed = start;
-        }
-        for place in *n_summed..n_left {
-            self.add(place, running);
-        }
-        *n_summed = n_left;
-        self.outputs.gain(self.node, self.table, running, &self.cuts.one(n_left))
-    }
-}
-
 impl<C: RunningSums> OutputCriterion for C {
     type OutputSums = C::Running;
 
@@ -193,21 +105,20 @@ impl<C: RunningSums> OutputCriterion for C {
         contest: &mut O,
         scratch: &mut OutputsScratch<Self>,
     ) {
+        let (criterion, running) = (&outputs.criteria[0], &mut scratch.running);
+        running.clone_from(&table.start);
         // The bounds are summed up, gains are means.
         let scale = outputs.criteria.len() as f64 * (1.0 - SCREEN_SLACK);
-        let sweep = JointSweep { outputs, node, table, ranks, cuts };
-        let Some((best, bound)) = sweep.bound_cuts(scratch) else { return };
-        if bound < contest.bar() * scale {
-            return;
-        }
-        if let Some(gain) = sweep.gain_at(best, scratch) {
-            contest.raise(gain);
-        }
         let mut bar = contest.bar() * scale;
-        for n_left in cuts.first..=cuts.last {
-            if scratch.bounds[n_left - 1] >= bar
+        for n_left in 1..=cuts.last {
+            for (running, &contribution) in running.iter_mut().zip(table.row(ranks.at(n_left - 1))) {
+                criterion.add(running, contribution);
+            }
+            let weights = criterion.weights(&running[0]);
+            let bound: f64 = running.iter().map(|running| criterion.scaled_bound(running, weights)).sum();
+            if bound >= bar * (weights[0] * weights[1])
                 && cuts.allow(n_left)
-                && let Some(gain) = sweep.gain_at(n_left, scratch)
+                && let Some(gain) = outputs.gain(node, table, running, &cuts.one(n_left))
             {
                 contest.offer(gain, cuts.cut(n_left));
                 bar = contest.bar() * scale;

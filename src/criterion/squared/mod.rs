@@ -321,7 +321,7 @@ pub(crate) struct SquaredScratch {
 impl<T: ValueSample> SquaredError<T> {
     /// The gain of a cut with these sums on the left; `None` if a rule forbids it.
     #[inline(always)]
-    fn gain_of_sums(&self, node: &SquaredNode, left: Sums, cut: &OneCut<'_>) -> Option<f64> {
+    fn gain_of_sums(node: &SquaredNode, left: Sums, cut: &OneCut<'_>) -> Option<f64> {
         let right = node.total.minus(left);
         let heavy_enough = |side: Sums| side.weight as f64 * node.weights.unit >= cut.min_weight;
         let keeps_order = || cut.cuts().allow_values(|| [left, right].map(|side| node.mean_of(side)));
@@ -428,7 +428,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         if !T::WEIGHTED {
             left.weight = cut.n_left as i64;
         }
-        self.gain_of_sums(node, left, cut)
+        Self::gain_of_sums(node, left, cut)
     }
 
     fn noise(&self, _: &SquaredNode) -> f64 {

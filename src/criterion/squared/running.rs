@@ -55,6 +55,6 @@ impl<T: ValueSample> RunningSums for SquaredError<T> {
     }
 
     fn gain(&self, node: &SquaredNode, running: &SquaredRunning, cut: &OneCut<'_>) -> Option<f64> {
-        self.gain_of_sums(node, running.left, cut)
+        Self::gain_of_sums(node, running.left, cut)
     }
 }
