@@ -14,6 +14,10 @@ TIES = "heavy ties"
 NOISE = "pure noise"
 FLIGHTS = "New York flights"
 DIAMONDS = "diamonds"
+MISSING = "10 % missing"
+DIGITS = "digits"
+BREAST_CANCER = "breast cancer"
+IRIS = "iris"
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,16 @@ class Case:
     # The heading it is reported under.
     group: str = "other"
     classes: bool = False
+    # How many classes values are turned into; labelled data keep their own.
+    n_classes: int = 2
     # What trees for values minimise, by scikit-learn's name.
     criterion: str = "squared_error"
     weighted: bool = False
+    # Whether the weights are how often a bootstrap draws each row.
+    bootstrap: bool = False
     min_samples_leaf: int = 1
+    # The number or share of features that are drawn at each node.
+    max_features: float | str | None = None
     source: str = FRIEDMAN1
     columns: int = 10
     # Two training losses count as equal if they differ by at most this share. Exact trees diverge
@@ -99,11 +109,17 @@ class Case:
 
     @property
     def title(self) -> str:
-        kind = "two classes" if self.classes else self.criterion.replace("_", " ")
-        kind = f"weighted {kind}" if self.weighted else kind
+        kind = self._classes if self.classes else self.criterion.replace("_", " ")
+        if self.weighted:
+            kind = f"bootstrap of {kind}" if self.bootstrap else f"weighted {kind}"
+        drawn = f", max_features={self.max_features:.5}" if self.max_features else ""
         leaf = f", leaves of {self.min_samples_leaf} or more" if self.min_samples_leaf > 1 else ""
         source = "" if self.source == FRIEDMAN1 else f"{self.source}, "
-        return f"{source}{self.rows:,} × {self.columns}, {kind}, {self._depth}{leaf}"
+        return f"{source}{self.rows:,} × {self.columns}, {kind}, {self._depth}{leaf}{drawn}"
+
+    @property
+    def _classes(self) -> str:
+        return "two classes" if self.n_classes == 2 else f"{self.n_classes} classes"
 
     @property
     def _depth(self) -> str:

@@ -1,13 +1,18 @@
 """The cases of the comparison with their targets, and the series that show growth."""
 
 from dataclasses import replace
+from typing import Any
 
 from compare import diamonds, flights
 from compare.cases import (
     BEST_EXACT_PEER,
+    BREAST_CANCER,
     COARSE,
     DIAMONDS,
+    DIGITS,
     FLIGHTS,
+    IRIS,
+    MISSING,
     NOISE,
     OURS_NAME,
     TIES,
@@ -105,7 +110,7 @@ COLUMNS = (
 )
 
 KINDS = (
-    Case("coarse", 100_000, None, source=COARSE, quick=True),
+    Case("coarse", 100_000, None, (Target("scikit-learn", 18),), source=COARSE, quick=True),
     Case("coarse-depth6", 100_000, 6, source=COARSE, quick=True),
     # Integer targets and tied features: many splits tie exactly, and the choice among them
     # changes the loss of the whole tree.
@@ -115,10 +120,31 @@ KINDS = (
     Case("noise-depth6", 100_000, 6, source=NOISE),
 )
 
+
+def _option(name: str, ratio: float, **changes: Any) -> Case:
+    """An option that other peers lack or define otherwise: only scikit-learn is measured."""
+    case = Case(name, 100_000, None, (Target("scikit-learn", ratio),), only_targets=True)
+    return replace(case, **changes)
+
+
+_BOOTSTRAP = {"weighted": True, "bootstrap": True}
+OPTIONS = (
+    _option("100k-weights", 22, weighted=True),
+    _option("100k-bootstrap", 22, **_BOOTSTRAP),
+    _option("100k-absolute-bootstrap", 22, criterion="absolute_error", **_BOOTSTRAP),
+    _option("100k-ten-classes", 22, classes=True, n_classes=10),
+    _option("100k-poisson", 18, criterion="poisson"),
+    _option("100k-missing", 20, source=MISSING),
+    _option("100k-drawn", 18, max_features=1 / 3),
+    _option("100k-drawn-classes", 16, classes=True, max_features="sqrt"),
+    _option("200-5000", 14, rows=200, columns=5_000),
+)
+
 _FLIGHTS = Case(
     "flights",
     flights.ROWS,
     None,
+    (Target("scikit-learn", 20),),
     min_samples_leaf=20,
     source=FLIGHTS,
     columns=len(flights.COLUMNS),
@@ -129,6 +155,7 @@ _DIAMONDS = Case(
     "diamonds",
     diamonds.ROWS,
     None,
+    (Target("scikit-learn", 15),),
     source=DIAMONDS,
     columns=len(diamonds.COLUMNS),
     loss_tolerance=1e-3,
@@ -137,10 +164,13 @@ _DIAMONDS = Case(
 REAL = (
     _FLIGHTS,
     replace(_FLIGHTS, name="flights-absolute", targets=(Target("scikit-learn", 40),), **MEDIANS),
-    replace(_FLIGHTS, name="flights-classes", classes=True),
+    replace(_FLIGHTS, name="flights-classes", targets=(), classes=True),
     _DIAMONDS,
-    replace(_DIAMONDS, name="diamonds-absolute", quick=False, **MEDIANS),
-    replace(_DIAMONDS, name="diamonds-classes", quick=False, classes=True),
+    replace(_DIAMONDS, name="diamonds-absolute", targets=(), quick=False, **MEDIANS),
+    replace(_DIAMONDS, name="diamonds-classes", targets=(), quick=False, classes=True),
+    _option("digits", 8, source=DIGITS, rows=1_797, columns=64, classes=True, n_classes=10),
+    _option("breast-cancer", 10, source=BREAST_CANCER, rows=569, columns=30, classes=True),
+    _option("iris", 5, source=IRIS, rows=150, columns=4, classes=True, n_classes=3),
 )
 
 _DEPTH6 = Prediction(
@@ -209,6 +239,7 @@ GROUPS = {
     "Depth limits": DEPTHS,
     "Few and many columns": COLUMNS,
     "Hard kinds of data": KINDS,
+    "Options": OPTIONS,
     "Real data": REAL,
     "Predictions": PREDICTIONS,
 }

@@ -4,10 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import make_friedman1
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_friedman1
 
 from compare import diamonds, flights
-from compare.cases import COARSE, DIAMONDS, FLIGHTS, FRIEDMAN1, NOISE, TIES, Case, Prediction
+from compare.cases import (
+    BREAST_CANCER,
+    COARSE,
+    DIAMONDS,
+    DIGITS,
+    FLIGHTS,
+    FRIEDMAN1,
+    IRIS,
+    MISSING,
+    NOISE,
+    TIES,
+    Case,
+    Prediction,
+)
 
 Table = tuple[np.ndarray, np.ndarray]
 # The columns that it depends on.
@@ -16,7 +29,7 @@ FRIEDMAN1_COLUMNS = 5
 
 @dataclass(frozen=True)
 class Data:
-    """Features in C order; y as float64, or as class codes 0 and 1; weights."""
+    """Features in C order; y as float64, or as class codes from 0 on; weights."""
 
     X: np.ndarray
     y: np.ndarray
@@ -51,6 +64,17 @@ def _noise(case: Case) -> Table:
     return X, np.random.default_rng(0).permutation(y)
 
 
+def _missing(case: Case) -> Table:
+    X, y = _training(case)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+LABELLED: dict[str, Callable[..., Table]] = {
+    DIGITS: load_digits,
+    BREAST_CANCER: load_breast_cancer,
+    IRIS: load_iris,
+}
 SOURCES: dict[str, Callable[[Case], Table]] = {
     FRIEDMAN1: _training,
     COARSE: _coarse,
@@ -58,16 +82,24 @@ SOURCES: dict[str, Callable[[Case], Table]] = {
     NOISE: _noise,
     FLIGHTS: lambda case: flights.load(),
     DIAMONDS: lambda case: diamonds.load(),
-}
+    MISSING: _missing,
+} | {name: lambda case: LABELLED[case.source](return_X_y=True) for name in LABELLED}
 
 
 def make_data(case: Case) -> Data:
     """The first rows of the case's data set."""
     X, y = SOURCES[case.source](case)
     X, y = X[: case.rows], y[: case.rows]
-    if case.classes:
-        y = (y > np.median(y)).astype(np.int64)
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, case.rows)
+    if case.classes and case.source not in LABELLED:
+        ends = np.quantile(y, np.linspace(0, 1, case.n_classes + 1)[1:-1])
+        y = np.searchsorted(ends, y).astype(np.int64)
+    elif case.criterion == "poisson":
+        y = np.maximum(y, 0)
+    dice = np.random.default_rng(0)
+    if case.bootstrap:
+        weights = np.bincount(dice.integers(0, case.rows, case.rows), minlength=case.rows) * 1.0
+    else:
+        weights = dice.uniform(0.5, 2.0, case.rows)
     return Data(np.ascontiguousarray(X, case.dtype), y, weights)
 
 

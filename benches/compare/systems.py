@@ -34,6 +34,8 @@ def _scikit_learn_style(
     regressor: type, classifier: type, case: Case, data: Data, **own
 ) -> Predict:
     own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf}
+    if case.max_features is not None:
+        own |= {"max_features": case.max_features, "random_state": 0}
     weights = data.weights if case.weighted else None
     if case.classes:
         tree = classifier(**own).fit(data.X, data.y, weights)
@@ -176,7 +178,7 @@ class System:
         return 1e-9 * factor * self.cell_cost * cells + 1e-6 * self.leaf_cost * case.leaves
 
 
-EVERY_CRITERION = ("squared_error", "absolute_error")
+EVERY_CRITERION = ("squared_error", "absolute_error", "poisson")
 OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, cell_cost=4, criteria=EVERY_CRITERION)
 PEERS = (
     System(

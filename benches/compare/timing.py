@@ -77,9 +77,11 @@ def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> f
 
 
 def training_loss(predict: Predict, case: Case, data: Data) -> float:
-    """Mean squared or absolute error; for classes that of the probability (Brier's score)."""
-    errors = np.asarray(predict(data.X), dtype=np.float64) - data.y
-    return float(np.mean(np.abs(errors) if case.criterion == "absolute_error" else errors**2))
+    """Mean squared or absolute error; for classes that of the probability of class 1."""
+    y = data.y == 1 if case.classes else data.y
+    errors = np.asarray(predict(data.X), dtype=np.float64) - y
+    losses = np.abs(errors) if case.criterion == "absolute_error" else errors**2
+    return float(np.average(losses, weights=data.weights if case.weighted else None))
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
