@@ -490,10 +490,16 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         sample_weight: NDArray[np.float64] | None,
         progress: Report | None,
     ) -> _core.Tree:
-        check_classification_targets(y)
+        # Integers and bools are classes. scikit-learn's check, which takes longer than a small fit,
+        # can only warn of them, if nearly every row has a class of its own.
+        are_classes = y.ndim == 1 and y.dtype.kind in "iub"
+        if not are_classes:
+            check_classification_targets(y)
         columns = [y] if y.ndim == 1 else list(y.T)
         encoded = [np.unique(column, return_inverse=True) for column in columns]
         classes = [labels for labels, _ in encoded]
+        if are_classes and 2 * len(classes[0]) >= len(y):
+            check_classification_targets(y)
         codes = [codes.astype(np.int64, copy=False) for _, codes in encoded]
         weights = weigh_outputs(self.class_weight, classes, codes, sample_weight)
         n_classes = max(map(len, classes))

@@ -1,6 +1,7 @@
 """The attributes and methods of a tree that scikit-learn's tools and other code read."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -224,3 +225,18 @@ def test_a_virtual_subclass_has_all_that_its_namesake_has(kind):
 def test_from_sklearn_refuses_trees_of_splitwood():
     with pytest.raises(TypeError, match="it is a tree of splitwood already"):
         splitwood.from_sklearn(fitted_regressor())
+
+
+@pytest.mark.parametrize("n_rows", [20, 21, 100, 101])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int8, float, str])
+def test_many_classes_warn_as_in_scikit_learn(kind, n_rows):
+    rows = np.arange(n_rows, dtype=np.float32)[:, None]
+    for n_classes in (n_rows // 2 - 1, n_rows // 2, n_rows // 2 + 1, n_rows):
+        y = (np.arange(n_rows) % n_classes).astype(kind)
+        caught = []
+        for tree in (splitwood.DecisionTreeClassifier(), sklearn.tree.DecisionTreeClassifier()):
+            with warnings.catch_warnings(record=True) as messages:
+                warnings.simplefilter("always")
+                tree.fit(rows, y)
+            caught.append([str(message.message) for message in messages])
+        assert caught[0] == caught[1]

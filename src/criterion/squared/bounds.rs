@@ -318,6 +318,7 @@ fn only_cut(order: &[u16], gains: &impl SmallGains, close: f64) -> Option<usize>
 
 /// The greatest `t² · (1/k + 1/(m − k))` of each order.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // The outer index of `orders` is the feature.
 fn highest_gains<const N: usize>(orders: [&[u16]; N], gains: &impl SmallGains) -> [f64; N] {
     let (mut sums, mut highest) = ([Default::default(); N], [0.0; N]);
     let orders = orders.map(|order| &order[..gains.len()]);

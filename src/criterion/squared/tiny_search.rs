@@ -213,6 +213,7 @@ fn gains_of<const N: usize>(order: &TinyOrder, gains: &impl TinyGains) -> [f64; 
 
 /// The greatest gain of each order.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // The outer index of `orders` is the feature.
 fn highest_gains<const N: usize, const FEATURES: usize>(
     orders: &[TinyOrder; FEATURES],
     gains: &impl TinyGains,
