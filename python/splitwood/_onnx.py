@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arguments import Estimator, check_can_be_handed_on
+from ._arguments import Estimator
 from ._estimators import DecisionTreeClassifier
 from ._float32 import float32_below
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # The oldest versions that have all operators: newer runtimes read older versions.
 _OPSETS = {"": 17, "ai.onnx.ml": 5}
 _IR_VERSION = 10
-_BRANCH_LEQ = 0
+_BRANCH_LEQ, _BRANCH_MEMBER = 0, 6
 # float32 holds all integers up to this one exactly, and leaves are numbered in the type of ``X``.
 _EXACT_IN_FLOAT32 = 1 << 24
 # With a stack of 8 MB, onnxruntime loads 10,000 levels and crashes on 50,000.
@@ -39,7 +40,8 @@ _DEEP = 5_000
 
 def to_onnx(estimator: Estimator, dtype: DTypeLike | None) -> ModelProto:
     """Convert a fitted tree; see the method `to_onnx`."""
-    tree = check_can_be_handed_on(estimator, "to_onnx")
+    check_is_fitted(estimator)
+    tree = estimator.tree_
     cells = np.dtype(estimator._x_dtype if dtype is None else dtype)
     if cells not in (np.float32, np.float64):
         raise ValueError(f"dtype: must be float32 or float64, got {cells}")
@@ -54,7 +56,7 @@ def to_onnx(estimator: Estimator, dtype: DTypeLike | None) -> ModelProto:
             UserWarning,
             stacklevel=3,
         )
-    graph = _Graph(tree, cells)
+    graph = _Graph(tree, cells, _Members(estimator, cells))
     if isinstance(estimator, DecisionTreeClassifier):
         outputs = [estimator.classes_] if tree.n_outputs == 1 else estimator.classes_
         for output, classes in enumerate(outputs):
@@ -72,10 +74,46 @@ def _load(module: str) -> Any:
         raise ModuleNotFoundError("to_onnx needs onnx: pip install 'splitwood[onnx]'") from error
 
 
+class _Members:
+    """The cells that decide at a split on categories."""
+
+    def __init__(self, estimator: Estimator, cells: np.dtype[Any]) -> None:
+        self._tree = estimator.tree_
+        # Not known if the tree was fitted to codes.
+        labels = getattr(estimator, "categories_", None)
+        state = self._tree._state()["categories"] if np.isnan(self._tree.threshold).any() else None
+        self._labels = [
+            _as_cells(count, None if labels is None else labels[feature], cells)
+            for feature, count in enumerate([] if state is None else state["counts"])
+        ]
+
+    def of(self, node: int) -> NDArray[Any]:
+        """Get the cells that go to the other side than missing ones; all others go with these."""
+        left = self._tree.categories_left(node)
+        known = self._labels[self._tree.feature[node]]
+        listed = np.zeros(len(known), dtype=bool)
+        listed[left] = True
+        members: NDArray[Any] = known[listed != bool(self._tree.missing_go_to_left[node])]
+        return members
+
+
+def _as_cells(count: int, labels: NDArray[Any] | None, cells: np.dtype[Any]) -> NDArray[Any]:
+    """Get the cells of ``X`` that stand for labels: the labels if they are numbers, or codes."""
+    if labels is None or labels.dtype.kind not in "biuf":
+        labels = np.arange(count)
+    values = labels.astype(cells)
+    if (values != labels).any():
+        lost = labels[np.flatnonzero(values != labels)[0]]
+        raise ValueError(
+            f"dtype: {cells} does not hold the label {lost} of a category exactly; pass float64"
+        )
+    return values
+
+
 class _Graph:
     """An ONNX graph, which starts with the path from the rows to the tensor "leaf"."""
 
-    def __init__(self, tree: _core.Tree, cells: np.dtype[Any]) -> None:
+    def __init__(self, tree: _core.Tree, cells: np.dtype[Any], members: _Members) -> None:
         self._helper, self._numpy = _load("onnx.helper"), _load("onnx.numpy_helper")
         self._nodes: list[Any] = []
         self._tables: list[Any] = []
@@ -83,14 +121,15 @@ class _Graph:
         self._is_leaf = tree.children_left < 0
         self._input = self._tensor("X", cells, [None, tree.n_features])
         self._node(
-            "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(tree, cells)
+            *("TreeEnsemble", ["X"], "leaf_number"),
+            **{"domain": "ai.onnx.ml", **self._walk(tree, cells, members)},
         )
         # The leaf numbers become a vector of int64.
         self._node("Cast", ["leaf_number"], "leaf_column", to=self._type(np.dtype(np.int64)))
         self._table("one", np.array([1]))
         self._node("Squeeze", ["leaf_column", "one"], "leaf")
 
-    def _walk(self, tree: _core.Tree, cells: np.dtype[Any]) -> dict[str, Any]:
+    def _walk(self, tree: _core.Tree, cells: np.dtype[Any], members: _Members) -> dict[str, Any]:
         """Get the attributes of TreeEnsemble, which numbers inner nodes and leaves separately."""
         is_leaf = self._is_leaf
         inner = np.flatnonzero(~is_leaf)
@@ -104,8 +143,21 @@ class _Graph:
             threshold = np.zeros(1)
         if cells == np.float32:
             threshold = float32_below(threshold)
-        modes = np.full(len(left), _BRANCH_LEQ, dtype=np.uint8)
+        by_set = np.isnan(threshold)
+        modes = np.where(by_set, _BRANCH_MEMBER, _BRANCH_LEQ).astype(np.uint8)
+        threshold = np.where(by_set, 0.0, threshold)
+        # Members go to the other side than missing values and unknown labels, which are none.
+        swapped = by_set & (missing_left != 0)
+        left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+        missing_left = np.where(by_set, 0, missing_left)
+        sets = [np.append(members.of(int(node)), np.nan) for node in inner[by_set[: len(inner)]]]
+        listed = np.concatenate(sets).astype(cells) if sets else None
         return {
+            **(
+                {}
+                if listed is None
+                else {"membership_values": self._numpy.from_array(listed, "members")}
+            ),
             "n_targets": 1,
             "tree_roots": [0],
             "nodes_modes": self._numpy.from_array(modes, "modes"),

@@ -56,7 +56,7 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
 fn is_known(name: Name) -> bool {
     use Name as N;
     let tree = [N::NODES, N::VALUES, N::IMPURITY, N::ROWS, N::WEIGHT, N::CATEGORY_COUNTS, N::CATEGORY_SETS];
-    tree.contains(&name) || [N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
+    tree.contains(&name) || [N::CATEGORY_LISTS, N::CLASSES, N::FEATURES, N::PARAMS].contains(&name)
 }
 
 /// Reads the sections after the shape; their lengths are known to fit. `end` is the offset at which
@@ -82,6 +82,11 @@ fn read_sections(source: &mut impl Read, shape: Shape, entries: &[Entry], mut en
                 }
                 Name::FEATURES => feature_names = Some(section.strings(shape.n_features)?),
                 Name::PARAMS => parameters = Some(section.text(entry.length)?),
+                Name::CATEGORY_LISTS => {
+                    if section.number::<u64>()? != 1 {
+                        return Err(Error::model("its only number must be 1"));
+                    }
+                }
                 // Not required, which `read` has checked.
                 _ => section.skip()?,
             }
