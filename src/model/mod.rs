@@ -117,7 +117,8 @@ impl Model {
     /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
-    /// If the leaves don't have one number per label, a number is no share, or a label is not finite.
+    /// If the leaves don't have one number per label, a number is not a share, or a label is not
+    /// finite.
     pub fn classifier(tree: Tree, classes: Vec<Labels>) -> Result<Self> {
         Self::new(tree, Task::Classification(classes))
     }

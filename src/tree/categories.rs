@@ -3,15 +3,15 @@
 //! A set is stored in whichever of two forms is smaller, in whole words:
 //!
 //! ```text
-//! bitmap    one bit per category of the feature, 1 for left                        ⌈categories / 64⌉
-//! list      how many, then, two per word and ascending, the categories that go     1 + ⌈listed / 2⌉
-//!           to the other side than missing values; all others go with these
+//! bitmap    ⌈categories / 64⌉ words: one bit per category of the feature, 1 for left
+//! list      1 + ⌈listed / 2⌉ words: how many, then, ascending and two per word, the categories
+//!           that go to the other side than missing values; all others go with these
 //! ```
 //!
-//! A node deep in a tree has few categories, and those that it does not have go with missing values,
-//! so lists keep the memory in proportion to the rows. The sets of a tree follow each other in one
-//! vector, in the order of the nodes. A node refers to its set by the index of its first word,
-//! encoded in a NaN that takes the threshold's place; the NaN also tells the form.
+//! A node deep in a tree has few categories, and those that it does not have go with missing
+//! values, so lists keep the memory in proportion to the rows. The sets of a tree follow each other
+//! in one vector, in the order of the nodes. A node refers to its set by the index of its first
+//! word, encoded in a NaN that takes the threshold's place; the NaN also tells the form.
 
 use super::node::{ArenaNode, Test};
 
