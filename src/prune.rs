@@ -220,7 +220,7 @@ impl Tree {
             Self::new(nodes, statistics, self.n_features(), self.n_values(), self.categories.as_deref().cloned())?;
         let tree = tree.with_outputs(self.n_outputs())?;
         Ok(match &self.categories {
-            Some(categories) => tree.with_categories(categories.counts.clone(), &categories.sets),
+            Some(categories) => tree.with_categories(categories.counts.clone(), categories.sets.clone()),
             None => tree,
         })
     }
@@ -258,7 +258,7 @@ mod tests {
         let statistics = Statistics {
             values: (0..n).map(|id| id as f64).collect(),
             impurity,
-            rows: (0..n as u32).collect(),
+            rows: (1..=n as u32).collect(),
             weight: Some(vec![1.0; n]),
         };
         Tree::new(nodes, statistics, 1, 1, None).unwrap()

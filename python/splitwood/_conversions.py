@@ -110,7 +110,9 @@ class ConversionsMixin:
         """Convert the tree to an ONNX model with the same predictions, for runtimes without Python.
 
         Needs onnx: ``pip install 'splitwood[onnx]'``. Predictions are identical to the last bit
-        for rows of the given dtype, missing values included.
+        for rows of the given dtype, missing values included. A categorical feature has its labels
+        as cells of "X" if these are numbers, and otherwise their codes: the index of the label in
+        ``categories_``, or NaN if it is not there.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arguments import Estimator, check_can_be_handed_on
+from ._arguments import Estimator
 from ._float32 import float32_below
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # The oldest versions that have all operators: newer runtimes read older versions.
 _OPSETS = {"": 17, "ai.onnx.ml": 5}
 _IR_VERSION = 10
-_BRANCH_LEQ = 0
+_BRANCH_LEQ, _BRANCH_MEMBER = 0, 6
 # float32 holds all integers up to this one exactly, and leaves are numbered in the type of ``X``.
 _EXACT_IN_FLOAT32 = 1 << 24
 # With a stack of 8 MB, onnxruntime loads 10,000 levels and crashes on 50,000.
@@ -40,6 +40,7 @@ _DEEP = 5_000
 
 def to_onnx(estimator: Estimator, dtype: DTypeLike | None) -> ModelProto:
     """Convert a fitted tree; see the method `to_onnx`."""
+    check_is_fitted(estimator)
     return _converted(estimator, [estimator], dtype)
 
 
@@ -50,7 +51,7 @@ def forest_to_onnx(estimator: Any, dtype: DTypeLike | None) -> ModelProto:
 
 
 def _converted(estimator: Any, trees: list[Any], dtype: DTypeLike | None) -> ModelProto:
-    parts = [check_can_be_handed_on(tree, "to_onnx") for tree in trees]
+    parts = [tree.tree_ for tree in trees]
     cells = np.dtype(estimator._x_dtype if dtype is None else dtype)
     if cells not in (np.float32, np.float64):
         raise ValueError(f"dtype: must be float32 or float64, got {cells}")
@@ -64,7 +65,9 @@ def _converted(estimator: Any, trees: list[Any], dtype: DTypeLike | None) -> Mod
             UserWarning,
             stacklevel=4,
         )
-    graph = _Graph(parts, cells)
+    # Not known if the tree was fitted to codes.
+    labels = getattr(estimator, "categories_", None)
+    graph = _Graph(parts, cells, labels)
     n_outputs = estimator.n_outputs_
     value = np.concatenate([tree.value[tree.children_left < 0] for tree in parts])
     if hasattr(estimator, "classes_"):
@@ -84,6 +87,40 @@ def _load(module: str) -> Any:
         raise ModuleNotFoundError("to_onnx needs onnx: pip install 'splitwood[onnx]'") from error
 
 
+class _Members:
+    """The cells that decide at the splits of a tree on categories."""
+
+    def __init__(self, tree: _core.Tree, labels: Any, cells: np.dtype[Any]) -> None:
+        self._tree = tree
+        state = tree._state()["categories"] if np.isnan(tree.threshold).any() else None
+        self._labels = [
+            _as_cells(count, None if labels is None else labels[feature], cells)
+            for feature, count in enumerate([] if state is None else state["counts"])
+        ]
+
+    def of(self, node: int) -> NDArray[Any]:
+        """Get the cells that go to the other side than missing ones; all others go with these."""
+        left = self._tree.categories_left(node)
+        known = self._labels[self._tree.feature[node]]
+        listed = np.zeros(len(known), dtype=bool)
+        listed[left] = True
+        members: NDArray[Any] = known[listed != bool(self._tree.missing_go_to_left[node])]
+        return members
+
+
+def _as_cells(count: int, labels: NDArray[Any] | None, cells: np.dtype[Any]) -> NDArray[Any]:
+    """Get the cells of ``X`` that stand for labels: the labels if they are numbers, or codes."""
+    if labels is None or labels.dtype.kind not in "biuf":
+        labels = np.arange(count)
+    values = labels.astype(cells)
+    if (values != labels).any():
+        lost = labels[np.flatnonzero(values != labels)[0]]
+        raise ValueError(
+            f"dtype: {cells} does not hold the label {lost} of a category exactly; pass float64"
+        )
+    return values
+
+
 class _Graph:
     """An ONNX graph, which starts with the path from the rows to the tensor "leaf".
 
@@ -91,7 +128,7 @@ class _Graph:
     has a column per tree.
     """
 
-    def __init__(self, trees: list[_core.Tree], cells: np.dtype[Any]) -> None:
+    def __init__(self, trees: list[_core.Tree], cells: np.dtype[Any], labels: Any) -> None:
         self._helper, self._numpy = _load("onnx.helper"), _load("onnx.numpy_helper")
         self._nodes: list[Any] = []
         self._tables: list[Any] = []
@@ -99,7 +136,8 @@ class _Graph:
         self._is_forest = len(trees) > 1
         self._input = self._tensor("X", cells, [None, trees[0].n_features])
         self._node(
-            "TreeEnsemble", ["X"], "leaf_number", domain="ai.onnx.ml", **self._walk(trees, cells)
+            *("TreeEnsemble", ["X"], "leaf_number"),
+            **{"domain": "ai.onnx.ml", **self._walk(trees, cells, labels)},
         )
         self._node("Cast", ["leaf_number"], "leaf_column", to=self._type(np.dtype(np.int64)))
         if self._is_forest:
@@ -111,9 +149,9 @@ class _Graph:
             self._table("one", np.array([1]))
             self._node("Squeeze", ["leaf_column", "one"], "leaf")
 
-    def _walk(self, trees: list[_core.Tree], cells: np.dtype[Any]) -> dict[str, Any]:
+    def _walk(self, trees: list[_core.Tree], cells: np.dtype[Any], labels: Any) -> dict[str, Any]:
         """Get the attributes of TreeEnsemble, with one target per tree: the number of the leaf."""
-        parts = [_Walk.of(tree, cells) for tree in trees]
+        parts = [_Walk.of(tree, cells, _Members(tree, labels, cells)) for tree in trees]
         n_splits = np.array([len(part.left) for part in parts])
         n_leaves = np.array([tree.n_leaves for tree in trees])
         roots = np.cumsum(n_splits) - n_splits
@@ -125,10 +163,18 @@ class _Graph:
                 ("false", part.right, part.right_is_leaf),
             ):
                 sides[side] += (number + np.where(is_leaf, first, root)).tolist()
-        modes = np.full(n_splits.sum(), _BRANCH_LEQ, dtype=np.uint8)
+        by_set = np.concatenate([part.by_set for part in parts])
+        modes = np.where(by_set, _BRANCH_MEMBER, _BRANCH_LEQ).astype(np.uint8)
+        listed = [listed for part in parts for listed in part.members]
+        members = np.concatenate(listed).astype(cells) if listed else None
         splits = np.concatenate([part.threshold for part in parts]).astype(cells)
         leaves = np.concatenate([np.arange(n) for n in n_leaves]).astype(cells)
         return {
+            **(
+                {}
+                if members is None
+                else {"membership_values": self._numpy.from_array(members, "members")}
+            ),
             "n_targets": len(trees),
             "tree_roots": roots.tolist(),
             "nodes_modes": self._numpy.from_array(modes, "modes"),
@@ -218,9 +264,13 @@ class _Walk(NamedTuple):
     feature: NDArray[np.int64]
     threshold: NDArray[np.float64]
     missing_left: NDArray[np.uint8]
+    # Whether the split is on categories.
+    by_set: NDArray[np.bool_]
+    # The cells of each split on categories, with NaN at the end.
+    members: list[NDArray[Any]]
 
     @classmethod
-    def of(cls, tree: _core.Tree, cells: np.dtype[Any]) -> _Walk:
+    def of(cls, tree: _core.Tree, cells: np.dtype[Any], members: _Members) -> _Walk:
         is_leaf = tree.children_left < 0
         inner = np.flatnonzero(~is_leaf)
         number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
@@ -233,14 +283,21 @@ class _Walk(NamedTuple):
             threshold, missing_left = np.zeros(1), np.zeros(1, dtype=np.uint8)
         if cells == np.float32:
             threshold = float32_below(threshold)
+        by_set = np.isnan(threshold)
+        # Members go to the other side than missing values and unknown labels, which are none.
+        swapped = by_set & (missing_left != 0)
+        left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+        sets = [np.append(members.of(int(node)), np.nan) for node in inner[by_set[: len(inner)]]]
         return cls(
             number[left],
             number[right],
             is_leaf[left],
             is_leaf[right],
             feature,
-            threshold,
-            missing_left,
+            np.where(by_set, 0.0, threshold),
+            np.where(by_set, 0, missing_left),
+            by_set,
+            sets,
         )
 
 

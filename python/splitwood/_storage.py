@@ -52,9 +52,10 @@ _FORESTS = {
 }
 _CLASSIFIES = _TREES | _FORESTS
 _FORMAT = "splitwood"
-FORMAT_VERSION = (1, 0)
-# The upper half of a NaN that stands for a set of categories instead of a threshold.
-_SET = 0x7FF8 << 48
+FORMAT_VERSION = (1, 1)
+# The upper halves of NaNs that stand for a set of categories instead of a threshold: a bitmap, or a
+# list.
+_SETS = {"set": 0x7FF8_0000, "list": 0x7FF8_0001}
 _NOT_FINITE = {"inf": np.inf, "-inf": -np.inf}
 # A string of JSON, also one that does not end, or a bracket. The possessive repeats never go back,
 # so that a search takes time in proportion to the length of the text, whatever it holds.
@@ -267,7 +268,7 @@ def to_dict(estimator: Any) -> dict[str, Any]:
     weight = tree["weighted_n_node_samples"]
     data = {
         "format": _FORMAT,
-        "version": list(FORMAT_VERSION),
+        "version": [FORMAT_VERSION[0], _minor_version(tree["threshold"])],
         "estimator": stored.estimator,
         "splitwood": _core.__version__,
         "parameters": stored.parameters,
@@ -290,6 +291,12 @@ def to_dict(estimator: Any) -> dict[str, Any]:
         },
     }
     return data if stored.x_dtype is None else data | {"x_dtype": stored.x_dtype}
+
+
+def _minor_version(threshold: NDArray[np.float64]) -> int:
+    """Get the first minor version that can read the tree: only version 1 knows lists."""
+    forms = threshold.view(np.uint64)[np.isnan(threshold)] >> np.uint64(32)
+    return 1 if (forms == _SETS["list"]).any() else 0
 
 
 def _is_ours(kind: type) -> bool:
@@ -503,7 +510,8 @@ def _thresholds_out(values: NDArray[np.float64]) -> list[Any]:
     """Convert thresholds; a NaN stands for a set of categories, whose place is its lower half."""
     numbers: list[Any] = _numbers_out(values)
     for node in np.flatnonzero(np.isnan(values)):
-        numbers[node] = {"set": int(values.view(np.uint64)[node]) & 0xFFFF_FFFF}
+        form, place = divmod(int(values.view(np.uint64)[node]), 1 << 32)
+        numbers[node] = {"list" if form == _SETS["list"] else "set": place}
     return numbers
 
 
@@ -513,11 +521,14 @@ def _thresholds_in(values: Any) -> NDArray[np.float64]:
         values = values.copy()
         for node, value in enumerate(values):
             match value:
-                case {"set": int(place), **others} if not others and 0 <= place < 1 << 32:
-                    places[node], values[node] = place, 0.0
+                case {"set": int(place), **others} | {"list": int(place), **others} if (
+                    not others and 0 <= place < 1 << 32
+                ):
+                    form = "list" if "list" in value else "set"
+                    places[node], values[node] = _SETS[form] << 32 | place, 0.0
     numbers = _numbers_in("threshold", values)
     for node, place in places.items():
-        numbers.view(np.uint64)[node] = _SET | place
+        numbers.view(np.uint64)[node] = place
     return numbers
 
 

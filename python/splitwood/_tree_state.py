@@ -13,7 +13,8 @@ class CategoryState(TypedDict):
 
     # Per feature, its number of categories; 0 for numeric features.
     counts: list[int]
-    # The bitmaps of all sets, 64 categories per word. A node refers to the first word of its set.
+    # All sets, as bitmaps of 64 categories per word or as lists of two categories per word, after
+    # their number. A node refers to the first word of its set.
     sets: list[int]
 
 
@@ -30,7 +31,7 @@ class TreeState(TypedDict):
     # -2 for leaves.
     feature: NDArray[np.int64]
     # -2 for leaves. A NaN stands for a set of categories; its lower half is the index of the set's
-    # first word in `sets`.
+    # first word in `sets`, its upper half tells a bitmap from a list.
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
     # -1 for leaves.

@@ -143,7 +143,7 @@ pub(crate) fn grow<C: Criterion>(
     }
     let tree = top.assemble(fit, fit.x.n_columns());
     Ok(match &choices.categories {
-        Some(counts) => tree.with_categories(counts.clone(), &sets),
+        Some(counts) => tree.with_categories(counts.clone(), sets),
         None => tree,
     })
 }

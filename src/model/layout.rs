@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 /// transfer as text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89SPW\r\n\x1a\n";
 pub(super) const MAJOR: u16 = 1;
-/// The latest minor version, which forests need. Trees are written as version 0, which every reader
-/// knows.
+/// The latest minor version. Files without a section of it are written as version 0, which every
+/// reader knows.
 pub(super) const MINOR: u16 = 1;
 
 pub(super) const HEADER_LENGTH: u64 = 64;
@@ -41,6 +41,7 @@ impl Name {
     pub const WEIGHT: Self = Self(*b"weight\0\0");
     pub const CATEGORY_COUNTS: Self = Self(*b"catcount");
     pub const CATEGORY_SETS: Self = Self(*b"catsets\0");
+    pub const CATEGORY_LISTS: Self = Self(*b"catlists");
     pub const CLASSES: Self = Self(*b"classes\0");
     pub const FEATURES: Self = Self(*b"features");
     pub const PARAMS: Self = Self(*b"params\0\0");
@@ -87,8 +88,8 @@ pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
     }
     let mut bytes = MAGIC.to_vec();
     bytes.extend(MAJOR.to_le_bytes());
-    let is_forest = entries.iter().any(|entry| entry.name == Name::TREES);
-    bytes.extend((if is_forest { MINOR } else { 0 }).to_le_bytes());
+    let is_later = entries.iter().any(|entry| [Name::TREES, Name::CATEGORY_LISTS].contains(&entry.name));
+    bytes.extend((if is_later { MINOR } else { 0 }).to_le_bytes());
     bytes.extend((entries.len() as u32).to_le_bytes());
     bytes.extend(end.to_le_bytes());
     bytes.resize(CHECKSUM_AT, 0);

@@ -202,7 +202,8 @@ impl<P: Predictor> ModelOf<P> {
     /// A model that predicts these labels; one list of labels per output.
     ///
     /// # Errors
-    /// If the leaves don't have one number per label, a number is no share, or a label is not finite.
+    /// If the leaves don't have one number per label, a number is not a share, or a label is not
+    /// finite.
     pub fn classifier(predictor: P, classes: Vec<Labels>) -> Result<Self> {
         Self::new(predictor, Task::Classification(classes))
     }

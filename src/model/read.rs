@@ -70,7 +70,8 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
 
 fn is_known(name: Name) -> bool {
     is_of_trees(name)
-        || [Name::TREES, Name::CATEGORY_COUNTS, Name::CLASSES, Name::FEATURES, Name::PARAMS].contains(&name)
+        || [Name::TREES, Name::CATEGORY_COUNTS, Name::CATEGORY_LISTS].contains(&name)
+        || [Name::CLASSES, Name::FEATURES, Name::PARAMS].contains(&name)
 }
 
 /// Whether the section has a part for each tree.
@@ -100,6 +101,11 @@ fn read_sections(
                 }
                 Name::FEATURES => feature_names = Some(section.strings(shape.n_features)?),
                 Name::PARAMS => parameters = Some(section.text(entry.length)?),
+                Name::CATEGORY_LISTS => {
+                    if section.number::<u64>()? != 1 {
+                        return Err(Error::model("its only number must be 1"));
+                    }
+                }
                 name if is_of_trees(name) => {
                     for (tree, parts) in &mut parts {
                         parts.read(name, section, *tree, shape.n_values)?;

@@ -59,6 +59,16 @@ fn with_categories() -> Tree {
     tree
 }
 
+/// A tree whose splits send one of 150 categories right: its sets are lists.
+fn with_lists() -> Tree {
+    let codes: Vec<f64> = (0..150).flat_map(|row| [f64::from(row), f64::from(row % 3), f64::NAN]).collect();
+    let y: Vec<f64> = (0..150).map(|row| if row % 87 == 3 { f64::from(row) } else { f64::from(row % 2) }).collect();
+    let params = Params { max_depth: Some(2), categories: Some(vec![150, 0, 0]), ..Params::default() };
+    let tree = fit(&rows(&codes), Target::Values(&y), None, Loss::SquaredError, &params).unwrap();
+    assert!(crate::tree::Categories::has_lists(&tree.nodes));
+    tree
+}
+
 fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
@@ -78,6 +88,7 @@ fn models() -> Vec<Model> {
         classifier(false, Labels::Bools(vec![false, true])),
         classifier(true, Labels::Strings(texts(&["nein", "ja", "日本語", ""]))),
         Model::regressor(with_categories()).unwrap(),
+        Model::regressor(with_lists()).unwrap(),
         Model::regressor(tree(3, false).with_outputs(3).unwrap()).unwrap(),
         // The second output has fewer classes than there are places.
         Model::classifier(

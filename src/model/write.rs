@@ -6,7 +6,7 @@ use super::codec::{write_all, write_strings};
 use super::layout::{self, Entry, Name};
 use super::shape::{Shape, TreeShape};
 use super::{Contents, Task};
-use crate::tree::Tree;
+use crate::tree::{Categories, Tree};
 
 /// Writes a section's bytes. It is called twice: to compute length and checksum, then to write. So
 /// no section is held in memory as bytes.
@@ -42,6 +42,10 @@ fn sections<'a>(contents: &'a Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>
         };
         sections.push((Name::CATEGORY_COUNTS, true, Box::new(|out| write_all(out, &categories.counts))));
         sections.push((Name::CATEGORY_SETS, true, of_each(trees, words)));
+        // It only tells earlier versions, which know no lists, to refuse the file.
+        if trees.iter().any(|tree| Categories::has_lists(&tree.nodes)) {
+            sections.push((Name::CATEGORY_LISTS, true, Box::new(|out| write_all(out, &[1u64]))));
+        }
     }
     if let Some(Task::Classification(classes)) = task {
         sections.push((Name::CLASSES, true, Box::new(|out| classes.iter().try_for_each(|labels| labels.write(out)))));

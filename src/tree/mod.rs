@@ -21,7 +21,6 @@ mod validate;
 #[cfg(feature = "python")]
 pub(crate) use self::arrays::Arrays;
 pub(crate) use self::categories::{Categories, CategorySets};
-use self::categories::{n_words, set_threshold};
 pub(crate) use self::node::{ArenaNode, Test};
 pub(crate) use self::statistics::Statistics;
 use crate::error::{Error, Result};
@@ -97,18 +96,17 @@ impl Tree {
     /// This tree with the number of categories of each feature, and with the sets that its nodes
     /// refer to. Sets that no node refers to are dropped; the others are put in the order of the
     /// nodes.
-    pub(crate) fn with_categories(mut self, counts: Vec<u32>, sets: &CategorySets) -> Self {
+    pub(crate) fn with_categories(mut self, counts: Vec<u32>, sets: CategorySets) -> Self {
+        let categories = Categories { counts, sets };
         let mut kept = CategorySets::default();
         for node in &mut self.nodes {
             if let Some(test) = node.test()
-                && let Some(start) = test.category_set()
+                && let Some(words) = categories.words(&test)
             {
-                let threshold = set_threshold(kept.words.len());
-                kept.words.extend_from_slice(&sets.words[start..][..n_words(counts[test.feature as usize])]);
-                *node = ArenaNode::inner(Test { threshold, ..test });
+                *node = ArenaNode::inner(Test { threshold: kept.push_copy(words, test.threshold), ..test });
             }
         }
-        self.categories = Some(Box::new(Categories { counts, sets: kept }));
+        self.categories = Some(Box::new(Categories { sets: kept, ..categories }));
         debug_assert_eq!(self.check_categories(), Ok(()));
         self
     }
@@ -192,8 +190,10 @@ impl Tree {
     #[must_use]
     pub fn categories_left(&self, node: usize) -> Option<Vec<u32>> {
         let categories = self.categories.as_deref()?;
-        let set = categories.set(&self.nodes[node].test()?)?;
-        Some((0..set.len() as u32 * 64).filter(|&code| set[code as usize / 64] >> (code % 64) & 1 != 0).collect())
+        let test = self.nodes[node].test()?;
+        categories.words(&test)?;
+        let goes_left = |code: &u32| categories.goes_left(&test, f64::from(*code)) == Some(true);
+        Some((0..categories.counts[test.feature as usize]).filter(goes_left).collect())
     }
 
     /// Left and right child of an inner node; `None` for a leaf.

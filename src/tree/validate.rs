@@ -87,7 +87,7 @@ impl Tree {
             ));
         }
         let is_sound = |test: &Test| {
-            let set = || self.categories.as_ref().and_then(|categories| categories.set(test));
+            let set = || self.categories.as_ref().and_then(|categories| categories.words(test));
             test.category_set().is_none_or(|_| set().is_some_and(|set| !set.is_empty()))
         };
         let find = |is_sound: &dyn Fn(&Test) -> bool| {

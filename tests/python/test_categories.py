@@ -668,6 +668,37 @@ def test_codes_of_polars_with_gaps_are_found():
     np.testing.assert_array_equal(model.predict(X), [1.0, 1.0, 2.0, 2.0])
 
 
+def test_sets_of_many_labels_take_memory_in_proportion_to_the_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    n_labels, n = 5_000, 10_000
+    labels = np.concatenate([np.arange(n_labels), rng.integers(0, n_labels, n - n_labels)])
+    y = rng.normal(size=n_labels)[labels] + 0.1 * rng.normal(size=n)
+    X = labels[:, None].astype(float)
+    X[::50] = np.nan
+    model = DecisionTreeRegressor(categorical_features=[0]).fit(X, y)
+    assert model.tree_.node_count > n_labels
+    # As bitmaps, 79 words each: 3 MB or more.
+    assert len(model.tree_._state()["categories"]["sets"]) < 25 * n_labels
+    model.save(tmp_path / "model")
+    others = [
+        pickle.loads(pickle.dumps(model)),
+        splitwood.load(tmp_path / "model"),
+        splitwood.load(tmp_path / "model", as_estimator=False),
+        splitwood.from_dict(json.loads(json.dumps(model.to_dict(), allow_nan=False))),
+        model.prune(0.0),
+    ]
+    assert model.to_dict()["version"] == [1, 1]
+    unseen = np.array([[np.nan], [7_000.0], [-1.0]])
+    for other in others:
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        np.testing.assert_array_equal(other.predict(unseen), model.predict(unseen))
+    codes = np.arange(len(model.categories_[0]), dtype=float)[:, None]
+    path = model.tree_.decision_path(codes).tocsc()
+    for node in np.flatnonzero(model.tree_.children_left >= 0)[:50]:
+        passes, left = (set(path[:, int(place)].indices) for place in (node, node + 1))
+        assert left == set(model.tree_.categories_left(int(node))) & passes
+
+
 # ---- refusals ------------------------------------------------------------------------------------
 
 REFUSED = [

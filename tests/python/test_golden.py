@@ -37,6 +37,7 @@ def test_there_are_models_of_every_kind():
         "two-classes",
         "leaf",
     }
+    assert {file.stem for file in FILES if file.parent.name == "1.1"} == {"many-categories"}
 
 
 @pytest.mark.parametrize("as_estimator", [True, False])

@@ -147,3 +147,48 @@ def test_rows_are_of_the_dtype_of_the_fit(duplicate):
         np.testing.assert_array_equal(run(tree.to_onnx(), X)["prediction"], tree.predict(X))
         for chosen, given in types.items():
             assert input_type(tree.to_onnx(chosen)) == given
+
+
+# ---- categories ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [3, 30, 200])
+@pytest.mark.parametrize("missing", [False, True])
+def test_categories_that_are_numbers_are_cells(n_labels, missing, dtype):
+    rng = np.random.default_rng(n_labels)
+    labels = rng.permutation(n_labels) * 3 - 7
+    X = np.column_stack([rng.choice(labels, 600), rng.random(600)]).astype(dtype)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    if missing:
+        X[rng.random(600) < 0.1] = np.nan
+    rows = np.concatenate([X, [[np.nan, 0.5], [1e6, 0.5], [0.5, np.nan]]]).astype(dtype)
+    tree = DecisionTreeRegressor(max_depth=8, categorical_features=[0]).fit(X, y)
+    predicted = run(tree.to_onnx(dtype), rows)["prediction"]
+    np.testing.assert_array_equal(predicted, tree.predict(rows), strict=True)
+    classes = np.where(y > 0.5, "yes", "no")
+    tree = DecisionTreeClassifier(max_depth=8, categorical_features=[0]).fit(X, classes)
+    predicted = run(tree.to_onnx(dtype), rows)
+    np.testing.assert_array_equal(predicted["label"], tree.predict(rows))
+    np.testing.assert_array_equal(predicted["probabilities"], tree.predict_proba(rows))
+
+
+def test_other_categories_are_codes():
+    rng = np.random.default_rng(0)
+    words = np.array(["Bonn", "Lima", "Oslo", "Rome"], dtype=object)
+    X = np.column_stack([words[rng.integers(0, 4, 200)], rng.random(200)])
+    y = np.array([len(word) * (word > "M") for word in X[:, 0]]) + X[:, 1].astype(float)
+    tree = DecisionTreeRegressor(max_depth=4, categorical_features=[0]).fit(X, y)
+    codes = {label: code for code, label in enumerate(tree.categories_[0])}
+    rows = np.concatenate([X[:50], [["Paris", 0.5], [None, 0.5]]])
+    cells = np.array([[codes.get(word, np.nan), number] for word, number in rows], dtype=float)
+    predicted = run(tree.to_onnx(np.float64), cells)["prediction"]
+    np.testing.assert_array_equal(predicted, tree.predict(rows))
+
+
+def test_labels_that_float32_does_not_have_are_refused():
+    X = np.array([[0.1], [0.5], [0.7]] * 3)
+    tree = DecisionTreeRegressor(categorical_features=[0]).fit(X, np.arange(9.0))
+    np.testing.assert_array_equal(run(tree.to_onnx(np.float64), X)["prediction"], tree.predict(X))
+    with pytest.raises(ValueError, match="dtype: float32 does not hold the label"):
+        tree.to_onnx(np.float32)

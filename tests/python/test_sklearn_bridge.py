@@ -87,7 +87,7 @@ def test_other_splitters_are_handed_on():
 
 
 def test_categories_are_refused():
-    for hand_on in ("to_sklearn", "to_onnx", "to_shap"):
+    for hand_on in ("to_sklearn", "to_shap"):
         with pytest.raises(
             ValueError, match=f"{hand_on}: splits on categories can't be converted yet"
         ):

@@ -82,7 +82,8 @@ impl<T: RankedSample> Quantile<T> {
         }
     }
 
-    /// The first cut that ties with the highest gain wins, if its own gain is the highest.
+    /// The first cut that ties with the highest gain wins, if its own gain is the highest. Nothing
+    /// is clear where no cut gains anything: a rule of its own decides then (`split.rs`).
     fn find_clear_cut(
         &self,
         node: &QuantileNode,
@@ -95,7 +96,7 @@ impl<T: RankedSample> Quantile<T> {
         let top = scratch.highest.iter().fold(i64::MIN, |top, &most| top.max(most));
         let bar = near(top as f64 * table.unit, self.noise(node));
         let first = bounds.iter().position(|&bound| bound >= bar);
-        let Some(feature) = first.filter(|&feature| scratch.highest[feature] == top) else {
+        let Some(feature) = first.filter(|&feature| bar > 0.0 && scratch.highest[feature] == top) else {
             return BoundVerdict::Bounded;
         };
         scratch.ranks.clear();
