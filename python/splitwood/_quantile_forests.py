@@ -40,8 +40,8 @@ class BaseQuantileForest(BaseForestRegressor):
     max_samples_leaf: float | None
     quantile = 0.5
     _leaves: ForestLeaves
-    # The same for the core, once it was needed; an entry per output.
-    _in_core: list[_core.LeafTargets] | None = None
+    # The same for the core, with an entry per output; empty until it is needed.
+    _in_core: list[_core.LeafTargets]
 
     def fit(  # type: ignore[override]
         self,
@@ -106,7 +106,7 @@ class BaseQuantileForest(BaseForestRegressor):
         def counts_of(bag: Callable[[], Counts]) -> Callable[[], Counts]:
             return lambda: bag() * kept
 
-        self._in_core = None
+        self._in_core = []
         self._leaves = ForestLeaves.of(
             self.forest_,
             [counts_of(bag) for bag in self._known_bags()],
@@ -119,18 +119,19 @@ class BaseQuantileForest(BaseForestRegressor):
 
     def _core_leaves(self) -> list[_core.LeafTargets]:
         """Get the targets in the leaves, for the core, which are made at the first prediction."""
-        if self._in_core is None:
-            self._in_core = self._leaves.in_core(self.forest_)
+        if not self._in_core:
+            # A prediction may change no attribute.
+            self._in_core[:] = self._leaves.in_core(self.forest_)
         return self._in_core
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_in_core": None}
+        return super().__getstate__() | {"_in_core": []}
 
     def _merged(self, others: tuple[Self, ...]) -> Self:
         merged = super()._merged(others)
         for other in others:
             merged._leaves = merged._leaves.join(other._leaves)
-        merged._in_core = None
+        merged._in_core = []
         # The training rows of the forests are numbered on, so the bags don't match them.
         merged._bags = []
         return merged
@@ -192,11 +193,11 @@ class BaseQuantileForest(BaseForestRegressor):
         """
         check_is_fitted(self)
         levels = self._levels(self.default_quantiles if quantiles is None else quantiles)
-        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
+        rows = self._rows(X)
+        mask = self._mask(oob_score, indices, duplicates, rows.shape[0])
         weighted = weighted_leaves and weighted_quantile
         # A leaf of one row has no quantiles of its own.
         together = aggregate_leaves_first or self.max_samples_leaf == 1
-        rows = self._rows(X)
         if levels is None or weighted or not together or is_sparse(rows):
             leaves = self.forest_.apply(rows, self.n_jobs)
             found = self._leaves.quantiles(leaves, mask, levels, interpolation, weighted, together)
@@ -292,8 +293,8 @@ class BaseQuantileForest(BaseForestRegressor):
             raise ValueError(
                 f"y: the fit had {self.n_outputs_} outputs, but y has {scores.shape[1]}"
             )
-        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
         leaves = self.apply(X)
+        mask = self._mask(oob_score, indices, duplicates, len(leaves))
         check_consistent_length(leaves, scores)
         found = self._leaves.shares_below(leaves, mask, scores, kind, aggregate_leaves_first)
         return found[:, 0] if self.n_outputs_ == 1 else found
@@ -341,8 +342,8 @@ class BaseQuantileForest(BaseForestRegressor):
         check_is_fitted(self)
         if max_proximities is not None:
             check_count("max_proximities", max_proximities, 1)
-        mask = self._mask(oob_score, indices, duplicates, _n_rows(X))
         leaves = self.apply(X)
+        mask = self._mask(oob_score, indices, duplicates, len(leaves))
         found = []
         for rows, counts in self._leaves.counts(leaves, mask):
             # The largest counts first; of equal ones, the lowest row.
@@ -442,10 +443,6 @@ class BaseQuantileForest(BaseForestRegressor):
                 stacklevel=3,
             )
         return mask
-
-
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 class RandomForestQuantileRegressor(BaseQuantileForest):

@@ -282,7 +282,8 @@ def test_there_and_back_is_the_same_for_float32():
 
 def test_what_is_no_tree_of_scikit_learn_is_refused():
     with pytest.raises(
-        TypeError, match="estimator: must be a decision tree of scikit-learn, got LinearReg"
+        TypeError,
+        match="estimator: must be a decision tree or a forest of scikit-learn, got Linear",
     ):
         splitwood.from_sklearn(sklearn.linear_model.LinearRegression())
     with pytest.raises(sklearn.exceptions.NotFittedError):
