@@ -41,11 +41,30 @@ pub(crate) fn decide(
     noise: f64,
     search_again: impl FnOnce(usize, f64) -> Option<Cut>,
 ) -> Option<Split> {
+    let Choice { feature, gain, least, cut } = choose(findings, noise)?;
+    let cut = cut.or_else(|| search_again(feature, least))?;
+    Some(Split { feature, gain, cut })
+}
+
+/// The feature that wins, before its cut is certain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Choice {
+    pub feature: usize,
+    /// The highest gain of all features.
+    pub gain: f64,
+    /// The least gain that ties with it.
+    pub least: f64,
+    /// `None`: the cut is the feature's first one with at least the gain `least`, which must be
+    /// searched for again.
+    pub cut: Option<Cut>,
+}
+
+/// The first half of [`decide`], for callers that can't search again here and now.
+pub(crate) fn choose(findings: impl Iterator<Item = (usize, Found)> + Clone, noise: f64) -> Option<Choice> {
     let gain = findings.clone().map(|(_, found)| found.top).reduce(f64::max)?;
     let least = near(gain, noise);
     let (feature, found) = findings.into_iter().find(|(_, found)| found.top >= least)?;
-    let cut = if found.gain >= least { found.cut } else { search_again(feature, least)? };
-    Some(Split { feature, gain, cut })
+    Some(Choice { feature, gain, least, cut: (found.gain >= least).then_some(found.cut) })
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Ru
 use crate::presort::presort;
 use crate::threads::Team;
 use crate::tree::Tree;
+use crate::wire::Wire;
 
 /// Fits a decision tree.
 ///
@@ -138,11 +139,15 @@ fn fit_source<X: Cell>(
     let valid = params.check(x.values(), target, weights, loss)?;
     let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = &valid;
     let team = Team::new(params.n_jobs, rows.len(), x.values().n_rows() * x.values().n_columns())?;
-    let task = FitTask { x, rows, rules, choices: choices.as_ref(), team: &team };
-    let tree = team.supervise(|| task.grow_objective(*objective, weights, params.median_method), go_on)?;
-    let tree = tree.with_outputs(objective.n_outputs())?;
-    let tree = if *max_leaves < tree.n_leaves() { tree.with_best_leaves(*max_leaves)? } else { tree };
-    if *ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(*ccp_alpha) }
+    let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref() }, rows, rules, team: &team };
+    let tree = team.supervise(|| task.grow_any(*objective, weights, params.median_method), go_on)?;
+    limit_leaves(tree.with_outputs(objective.n_outputs())?, *max_leaves, *ccp_alpha)
+}
+
+/// Limits the leaves of a grown tree, and prunes it.
+pub(crate) fn limit_leaves(tree: Tree, max_leaves: usize, ccp_alpha: f64) -> Result<Tree> {
+    let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
+    if ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(ccp_alpha) }
 }
 
 /// Memory of a fit beside its columns: bytes per row, bytes per row and worker, bytes per node.
@@ -155,20 +160,45 @@ const RANKED_ROW_BYTES: [usize; 2] = [16, 48];
 const RANKED_WORKER_ROW_BYTES: usize = 12;
 
 /// A fit before its criterion is chosen.
-struct FitTask<'a, X> {
-    x: Source<'a, X>,
-    rows: &'a Rows,
-    rules: &'a Rules,
-    /// `None`: every split is the best of all splits, and all features are numeric.
-    choices: Option<&'a Choices>,
-    team: &'a Team,
+pub(crate) struct FitTask<'a, E> {
+    pub engine: E,
+    pub rows: &'a Rows,
+    pub rules: &'a Rules,
+    pub team: &'a Team,
 }
 
-impl<X: Cell> FitTask<'_, X> {
-    /// Picks the criterion and grows the tree.
-    fn grow_objective(&self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
+/// What grows the tree, once the criterion is chosen.
+pub(crate) trait Engine: Sized {
+    type Grown;
+
+    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
+    fn grow<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Self::Grown>;
+}
+
+/// The engine of fits within one process.
+struct LocalEngine<'a, X> {
+    x: Source<'a, X>,
+    /// `None`: every split is the best of all splits, and all features are numeric.
+    choices: Option<&'a Choices>,
+}
+
+impl<E: Engine> FitTask<'_, E> {
+    /// Picks the criterion of one output and grows the tree.
+    pub fn grow_objective(
+        self,
+        objective: Objective<'_>,
+        weights: Option<&[f64]>,
+        method: MedianMethod,
+    ) -> Result<E::Grown> {
         match objective {
-            Objective::Values { y, n_outputs: 1, loss } => match loss {
+            Objective::Values { y, loss, .. } => match loss {
                 ValueLoss::SquaredError => self.squared(y.to_vec(), weights, SquaredReport::Mean),
                 ValueLoss::AbsoluteError => {
                     self.quantile(y, weights, Level::HALF, QuantileReport::AbsoluteError, method)
@@ -176,20 +206,14 @@ impl<X: Cell> FitTask<'_, X> {
                 ValueLoss::Quantile(level) => self.quantile(y, weights, level, QuantileReport::PinballLoss, method),
                 ValueLoss::Poisson => self.poisson(y, weights),
             },
-            Objective::Values { y, n_outputs, loss } => self.many_values(y, n_outputs, weights, loss, method),
-            Objective::Classes { codes, n_outputs: 1, n_classes: 2, impurity: Impurity::Gini } => {
+            Objective::Classes { codes, n_classes: 2, impurity: Impurity::Gini, .. } => {
                 self.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, SquaredReport::TwoClasses)
             }
-            Objective::Classes { codes, n_outputs: 1, n_classes, impurity } => {
-                self.classes(codes, n_classes, weights, impurity)
-            }
-            Objective::Classes { codes, n_outputs, n_classes, impurity } => {
-                self.many_classes(codes, n_outputs, n_classes, weights, impurity)
-            }
+            Objective::Classes { codes, n_classes, impurity, .. } => self.classes(codes, n_classes, weights, impurity),
         }
     }
 
-    fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: SquaredReport) -> Result<Tree> {
+    fn squared(self, mut y: Vec<f64>, weights: Option<&[f64]>, report: SquaredReport) -> Result<E::Grown> {
         let unit = power_of_two(&y);
         for y in &mut y {
             *y /= unit;
@@ -197,33 +221,33 @@ impl<X: Cell> FitTask<'_, X> {
         // Two divisions: the square of the unit may over- or underflow.
         let rules = Rules { min_gain: self.rules.min_gain / unit / unit, ..*self.rules };
         match weights {
-            None => self.grow(&SquaredError::<f64>::new(report), y, [unit, unit * unit], &rules),
+            None => self.grow(SquaredError::<f64>::new(report), y, [unit, unit * unit], rules),
             Some(weights) => {
                 let items = self.with_weights(&y, weights);
-                self.grow(&SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], &rules)
+                self.grow(SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], rules)
             }
         }
     }
 
     fn quantile(
-        &self,
+        self,
         y: &[f64],
         weights: Option<&[f64]>,
         level: Level,
         report: QuantileReport,
         method: MedianMethod,
-    ) -> Result<Tree> {
+    ) -> Result<E::Grown> {
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
         let rules = Rules { min_gain: self.rules.min_gain / unit, ..*self.rules };
         match weights {
             None => {
                 let (targets, items, order) = self.rank(&y, &y)?;
-                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                self.grow_ranked(Quantile::new(level, report, method, targets), items, order, [unit; 2], rules)
             }
             Some(weights) => {
                 let (targets, items, order) = self.rank(&y, &self.with_weights(&y, weights))?;
-                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                self.grow_ranked(Quantile::new(level, report, method, targets), items, order, [unit; 2], rules)
             }
         }
     }
@@ -245,25 +269,26 @@ impl<X: Cell> FitTask<'_, X> {
         Ok((items, global_ranks, order))
     }
 
-    fn poisson(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Tree> {
+    fn poisson(self, y: &[f64], weights: Option<&[f64]>) -> Result<E::Grown> {
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
+        let rules = *self.rules;
         match weights {
-            None => self.grow(&Poisson::<f64>::new(unit), y, [1.0; 2], self.rules),
+            None => self.grow(Poisson::<f64>::new(unit), y, [1.0; 2], rules),
             Some(weights) => {
                 let items = self.with_weights(&y, weights);
-                self.grow(&Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], self.rules)
+                self.grow(Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], rules)
             }
         }
     }
 
-    fn classes(&self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<Tree> {
-        let n_rows = codes.len();
+    fn classes(self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<E::Grown> {
+        let (n_rows, rules) = (codes.len(), *self.rules);
         match weights {
-            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], self.rules),
+            None => self.grow(Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], rules),
             Some(weights) => {
                 let items = self.with_weights(codes, weights);
-                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], self.rules)
+                self.grow(Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], rules)
             }
         }
     }
@@ -274,12 +299,78 @@ impl<X: Cell> FitTask<'_, X> {
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
+    /// Grows a tree for a criterion that doesn't rank its targets.
+    fn grow<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        self,
+        criterion: C,
+        items: Vec<C::Item>,
+        units: [f64; 2],
+        rules: Rules,
+    ) -> Result<E::Grown> {
+        self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
+    }
+
+    /// Grows a tree with a column of targets. The units are those of targets and impurities.
+    fn grow_ranked<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        self,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        [target, impurity]: [f64; 2],
+        rules: Rules,
+    ) -> Result<E::Grown> {
+        let units = Units { target, impurity, weight: self.rows.weight_unit };
+        E::grow(self, criterion, items, order, units, rules)
+    }
+}
+
+impl<X: Cell> Engine for LocalEngine<'_, X> {
+    type Grown = Tree;
+
+    fn grow<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Tree> {
+        let (FitTask { engine: Self { x, choices }, rows, team, .. }, criterion, rules) = (&task, &criterion, &rules);
+        match *x {
+            Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
+                task.check_memory::<C>(0)?;
+                let fit = Fit { x, criterion, rules, choices: *choices, team, units };
+                random_splits::grow(&fit, rows, &items, order.rows)
+            }
+            Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
+                task.check_memory::<C>(size_of::<C::Item>())?;
+                grow(&Fit { x, criterion, rules, choices: *choices, team, units }, rows, items, order)
+            }
+            _ => task.grow_general(criterion, &items, order.rows, units, rules),
+        }
+    }
+}
+
+impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
+    /// Picks the criterion of any number of outputs and grows the tree.
+    fn grow_any(self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
+        match objective {
+            Objective::Values { y, n_outputs, loss } if n_outputs > 1 => {
+                self.many_values(y, n_outputs, weights, loss, method)
+            }
+            Objective::Classes { codes, n_outputs, n_classes, impurity } if n_outputs > 1 => {
+                self.many_classes(codes, n_outputs, n_classes, weights, impurity)
+            }
+            _ => self.grow_objective(objective, weights, method),
+        }
+    }
+
     /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an
     /// item that a column carries beside the row id. The nodes' values for several classes or
     /// outputs are not included: the number of nodes is not known in advance.
     fn check_memory<C: Criterion>(&self, item_bytes: usize) -> Result<()> {
         let (n_rows, threads) = (self.rows.len(), self.team.threads());
-        let n_cells = match self.x {
+        let n_cells = match self.engine.x {
             Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
             Source::Sparse(x) => x.n_entries(),
         };
@@ -294,36 +385,6 @@ impl<X: Cell> FitTask<'_, X> {
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
 
-    /// Grows a tree for a criterion that doesn't rank its targets.
-    fn grow<C: Criterion>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules)
-    }
-
-    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
-    /// The units are those of targets and impurities.
-    fn grow_ranked<C: Criterion>(
-        &self,
-        criterion: &C,
-        items: Vec<C::Item>,
-        order: SortedColumn<C::Item>,
-        [target, impurity]: [f64; 2],
-        rules: &Rules,
-    ) -> Result<Tree> {
-        let Self { x, rows, team, choices, .. } = *self;
-        let units = Units { target, impurity, weight: rows.weight_unit };
-        match x {
-            Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
-                self.check_memory::<C>(0)?;
-                random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
-            }
-            Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
-                self.check_memory::<C>(size_of::<C::Item>())?;
-                grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, order)
-            }
-            _ => self.grow_general(criterion, &items, order.rows, units, rules),
-        }
-    }
-
     /// Grows a tree with the general engine. `order` has the rows in the order of their targets if
     /// the criterion ranks them.
     fn grow_general<C: Criterion>(
@@ -334,10 +395,10 @@ impl<X: Cell> FitTask<'_, X> {
         units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { rows, team, choices, .. } = *self;
+        let Self { engine: LocalEngine { x, choices }, rows, team, .. } = *self;
         self.check_memory::<C>(0)?;
-        let fit = Fit { x: self.x.values(), criterion, rules, choices, team, units };
+        let fit = Fit { x: x.values(), criterion, rules, choices, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
-        general::grow(&fit, choices.unwrap_or(&all), self.x.orders(rows, order, team), items)
+        general::grow(&fit, choices.unwrap_or(&all), x.orders(rows, order, team), items)
     }
 }

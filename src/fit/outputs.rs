@@ -2,7 +2,7 @@
 //!
 //! Cost: one sweep per output and feature, and the general engine (`grow/general.rs`).
 
-use super::FitTask;
+use super::{FitTask, LocalEngine};
 use crate::criterion::classes::{ClassSample, Classes};
 use crate::criterion::outputs::{Output, Outputs};
 use crate::criterion::poisson::Poisson;
@@ -16,7 +16,7 @@ use crate::median::Level;
 use crate::params::{Impurity, MedianMethod, Rules, ValueLoss};
 use crate::tree::Tree;
 
-impl<X: Cell> FitTask<'_, X> {
+impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     pub(super) fn many_values(
         &self,
         y: &[f64],

@@ -7,19 +7,19 @@
 //! the tree: all of them apply the rules of this file. Random thresholds need no order of the rows
 //! (`random_splits.rs`). Categories, sparse columns and several outputs use `general.rs`.
 
-mod assemble;
+pub(crate) mod assemble;
 mod category;
 pub(crate) mod general;
-mod inherited;
+pub(crate) mod inherited;
 mod monotonic;
-mod node_ranks;
+pub(crate) mod node_ranks;
 mod random;
 pub(crate) mod random_splits;
-mod sides;
-mod subtree;
+pub(crate) mod sides;
+pub(crate) mod subtree;
 mod tiny;
-mod top;
-mod tree_piece;
+pub(crate) mod top;
+pub(crate) mod tree_piece;
 
 use self::inherited::Inherited;
 use self::random::FeatureDrawer;
@@ -74,7 +74,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 
 impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     /// Whether a node is a leaf without a search of its features.
-    fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
+    pub fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
         let Self { criterion, rules, .. } = self;
         rules.is_leaf(criterion.rows(node), criterion.weight(node), depth) || criterion.is_pure(node)
     }
@@ -116,12 +116,12 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     }
 
     /// Whether the best split of a node gains enough.
-    fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
+    pub fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
         self.criterion.loss_decrease(node, split.gain) >= self.rules.min_gain
     }
 
     /// The test of a node with these children. Its right child is set later.
-    fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
+    pub fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
         let [left, right] = [left, right].map(|node| self.criterion.weight(node));
         Test {
             feature: division.feature as u32,

@@ -66,6 +66,31 @@ impl Progress {
     }
 }
 
+/// The loss of a regression, with the level of a quantile.
+pub(super) fn regression_loss(settings: &Settings<'_>) -> PyResult<Loss> {
+    let level = settings.number("quantile")?;
+    match settings.loss(REGRESSION)? {
+        Loss::Quantile(_) => Ok(Loss::Quantile(level)),
+        _ if level != 0.5 => {
+            let problem = format!("is the level of criterion=\"quantile\"; other criteria have none, got {level}");
+            Err(Error::argument("quantile", problem).into())
+        }
+        loss => Ok(loss),
+    }
+}
+
+pub(super) fn classification_loss(settings: &Settings<'_>) -> PyResult<Loss> {
+    settings.loss(CLASSIFICATION)
+}
+
+/// Class codes as the core reads them.
+pub(super) fn class_codes(y: &PyReadonlyArrayDyn<'_, i64>) -> Result<Vec<u32>, Error> {
+    let code = |&code: &i64| {
+        u32::try_from(code).map_err(|_| Error::argument("y", format!("class code {code} is not below n_classes")))
+    };
+    entries(y).iter().map(code).collect()
+}
+
 /// Grow a regression tree.
 #[pyfunction]
 #[pyo3(signature = (X, y, sample_weight, settings))]
@@ -77,15 +102,7 @@ pub(super) fn fit_regressor(
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     settings: Settings<'_>,
 ) -> PyResult<PyTree> {
-    let level = settings.number("quantile")?;
-    let loss = match settings.loss(REGRESSION)? {
-        Loss::Quantile(_) => Loss::Quantile(level),
-        _ if level != 0.5 => {
-            let problem = format!("is the level of criterion=\"quantile\"; other criteria have none, got {level}");
-            return Err(Error::argument("quantile", problem).into());
-        }
-        loss => loss,
-    };
+    let loss = regression_loss(&settings)?;
     let leaf_value = settings.leaf_value()?;
     let params = settings.params()?;
     let n_outputs = n_outputs(&y);
@@ -110,12 +127,9 @@ pub(super) fn fit_classifier(
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     settings: Settings<'_>,
 ) -> PyResult<PyTree> {
-    let loss = settings.loss(CLASSIFICATION)?;
+    let loss = classification_loss(&settings)?;
     let params = settings.params()?;
-    let code = |&code: &i64| {
-        u32::try_from(code).map_err(|_| Error::argument("y", format!("class code {code} is not below n_classes")))
-    };
-    let codes: &[u32] = &entries(&y).iter().map(code).collect::<Result<Vec<_>, _>>()?;
+    let codes: &[u32] = &class_codes(&y)?;
     let target = match n_outputs(&y) {
         None => Target::Classes { codes, n_classes },
         Some(n_outputs) => Target::ManyClasses { codes, n_outputs, n_classes },

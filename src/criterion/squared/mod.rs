@@ -35,6 +35,7 @@ use super::{
     TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
+use crate::wire::wire_struct;
 
 /// Up to this many rows of weight one, products of two sums stay below 2^63: rows² · 2^51.
 const FITS_64_BITS: usize = 45;
@@ -76,6 +77,8 @@ pub(crate) struct SquaredNode {
     mean: f64,
     impurity: f64,
 }
+
+wire_struct!(SquaredNode { rows, lowest, highest, values, weights, total, largest_contribution, mean, impurity });
 
 impl SquaredNode {
     /// A single row, which needs no sums because it is never swept.
@@ -173,6 +176,8 @@ pub(crate) struct Sums {
     value: i64,
     weight: i64,
 }
+
+wire_struct!(Sums { value, weight });
 
 impl Sums {
     #[inline(always)]
