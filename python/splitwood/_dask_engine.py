@@ -22,6 +22,7 @@ import numpy as np
 from distributed import Client, Future, get_worker
 from distributed.comm import CommClosedError
 from distributed.protocol import to_serialize
+from distributed.scheduler import KilledWorker
 from numpy.typing import NDArray
 
 from . import _core
@@ -32,8 +33,10 @@ _POLL = 1.0
 # Seconds without a heartbeat after which a worker counts as lost.
 _SILENCE = 30.0
 
-# What calls to a worker that is gone raise.
-_GONE = (OSError, CommClosedError, CancelledError, RuntimeError, KeyError)
+# What calls to a worker that is gone raise, always or among others.
+_GONE = (CommClosedError, ConnectionError, CancelledError, KilledWorker)
+_MAYBE_GONE = (*_GONE, OSError, RuntimeError, KeyError)
+_SIGNS_OF_LOSS = ("lost", "cancelled", "contact", "connect", "splitwood-seat")
 
 
 class DaskSeat(Seat):
@@ -144,18 +147,21 @@ class DaskEngine:
 
     def _result(self, future: Any) -> Any:
         while True:
+            was_done = future.done()
             try:
                 return future.result(timeout=_POLL)
-            except TimeoutError:
-                self._watch.check()
-            except _GONE as error:
+            except _MAYBE_GONE as error:
+                # The wait itself has timed out, not the call.
+                if isinstance(error, TimeoutError) and not was_done:
+                    self._watch.check()
+                    continue
                 # The worker that raised it may be there; the one that it called may not.
                 for _ in range(5):
                     self._watch.check(now=True)
                     time.sleep(0.2)
-                if isinstance(error, RuntimeError | KeyError) and not _says_lost(error):
-                    raise
-                raise WorkerLost(f"a worker was lost: {error}") from error
+                if _says_lost(error):
+                    raise WorkerLost(f"a worker was lost: {error}") from error
+                raise
 
     def check_memory(self, n_rows: int, cell_bytes: int, settings: dict[str, Any]) -> None:
         """Raise `MemoryError` if the seat of a worker needs more than the worker's limit."""
@@ -226,9 +232,8 @@ class DaskEngine:
 
 
 def _says_lost(error: BaseException) -> bool:
-    """Whether an error of Dask says that an actor is gone."""
-    text = str(error)
-    return "lost" in text or "splitwood-seat" in text or "cancelled" in text
+    """Whether an error says that a worker is gone; tasks of users raise errors, too."""
+    return isinstance(error, _GONE) or any(sign in str(error) for sign in _SIGNS_OF_LOSS)
 
 
 def columns_of(cells: NDArray[Any], features: list[int]) -> NDArray[Any]:

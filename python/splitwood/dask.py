@@ -190,6 +190,8 @@ class _OnDask(_Base):
         3
         """
         twin = copy.copy(self)
+        # A copy is made like a pickle, without the client.
+        twin.client = self.client
         twin.__dict__.pop("_leaf_targets", None)
         sample = _sample(X)
         checked_training(twin, sample, np.arange(2.0))
