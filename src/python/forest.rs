@@ -15,7 +15,7 @@ use super::arrays::{
     Cells, Entries, RowSource, Source, Table, entries, filled, is_plain_table, vector, with_matrix, with_source,
 };
 use super::error::without_interpreter;
-use super::fit::{class_codes, class_target, regression_loss, value_target};
+use super::fit::{class_codes, class_target, classification_loss, regression_loss, value_target};
 use super::settings::Settings;
 use super::tree::{PyTree, parse_n_jobs};
 use crate::data::{self, Matrix, Target};
@@ -161,7 +161,7 @@ pub(super) fn fit_forest_classifier<'py>(
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     settings: Settings<'py>,
 ) -> PyResult<Fitted<'py>> {
-    let loss = settings.loss(super::fit::CLASSIFICATION)?;
+    let loss = classification_loss(&settings)?;
     let codes = class_codes(&y)?;
     fit(py, &X, class_target(&y, &codes, n_classes), sample_weight.as_ref(), loss, &settings)
 }
