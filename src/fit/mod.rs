@@ -335,23 +335,34 @@ impl<X: Cell> Engine for LocalEngine<'_, X> {
         units: Units,
         rules: Rules,
     ) -> Result<Tree> {
-        let (FitTask { engine: Self { x, choices }, rows, team, .. }, criterion, rules) = (&task, &criterion, &rules);
-        match *x {
-            Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
-                task.check_memory::<C>(0)?;
-                let fit = Fit { x, criterion, rules, choices: *choices, team, units };
-                random_splits::grow(&fit, rows, &items, order.rows)
-            }
-            Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
-                task.check_memory::<C>(size_of::<C::Item>())?;
-                grow(&Fit { x, criterion, rules, choices: *choices, team, units }, rows, items, order)
-            }
-            _ => task.grow_general(criterion, &items, order.rows, units, rules),
-        }
+        task.grow_locally(&criterion, items, order, units, &rules)
     }
 }
 
 impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
+    /// Grows a tree by the engine that its choices need.
+    fn grow_locally<C: Criterion>(
+        &self,
+        criterion: &C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: &Rules,
+    ) -> Result<Tree> {
+        let Self { engine: LocalEngine { x, choices }, rows, team, .. } = *self;
+        match x {
+            Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
+                self.check_memory::<C>(0)?;
+                random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
+            }
+            Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
+                self.check_memory::<C>(size_of::<C::Item>())?;
+                grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, order)
+            }
+            _ => self.grow_general(criterion, &items, order.rows, units, rules),
+        }
+    }
+
     /// Picks the criterion of any number of outputs and grows the tree.
     fn grow_any(self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
         match objective {
