@@ -85,7 +85,7 @@ impl Wire for bool {
 impl<T: Wire> Wire for Option<T> {
     fn write(&self, to: &mut Vec<u8>) {
         self.is_some().write(to);
-        for value in self {
+        if let Some(value) = self {
             value.write(to);
         }
     }
