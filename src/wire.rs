@@ -85,7 +85,9 @@ impl Wire for bool {
 impl<T: Wire> Wire for Option<T> {
     fn write(&self, to: &mut Vec<u8>) {
         self.is_some().write(to);
-        self.iter().for_each(|value| value.write(to));
+        if let Some(value) = self {
+            value.write(to);
+        }
     }
 
     fn read(from: &mut &[u8]) -> Result<Self> {
@@ -97,7 +99,9 @@ impl<T: Wire> Wire for Vec<T> {
     fn write(&self, to: &mut Vec<u8>) {
         self.len().write(to);
         to.reserve(size_of::<T>() * self.len());
-        self.iter().for_each(|value| value.write(to));
+        for value in self {
+            value.write(to);
+        }
     }
 
     fn read(from: &mut &[u8]) -> Result<Self> {
@@ -115,7 +119,9 @@ impl<T: Wire> Wire for Vec<T> {
 impl<T: Wire> Wire for Box<[T]> {
     fn write(&self, to: &mut Vec<u8>) {
         self.len().write(to);
-        self.iter().for_each(|value| value.write(to));
+        for value in self {
+            value.write(to);
+        }
     }
 
     fn read(from: &mut &[u8]) -> Result<Self> {
@@ -125,7 +131,9 @@ impl<T: Wire> Wire for Box<[T]> {
 
 impl<T: Wire> Wire for [T; 2] {
     fn write(&self, to: &mut Vec<u8>) {
-        self.iter().for_each(|value| value.write(to));
+        for value in self {
+            value.write(to);
+        }
     }
 
     fn read(from: &mut &[u8]) -> Result<Self> {

@@ -25,6 +25,9 @@
 //! divided node, and in the course of the fit the cells of its small nodes once, with 2 bytes per
 //! cell for their order. Candidates and children are a few hundred bytes per node.
 //!
+//! A local fit has the same search and the same small nodes, but not these steps: it divides nodes
+//! in all columns at once, without messages, sides of other workers and a node number per row.
+//!
 //! Why the bytes are the same: sums that decide are integers, and reported ones are added up in the
 //! order of the winner's column, by its owner; the driver decides over all features by the rule of
 //! `search.rs`; units, rules and missing values are those of the whole table; and small nodes,

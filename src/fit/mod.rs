@@ -362,7 +362,7 @@ impl<X: Cell> Engine for LocalEngine<'_, X> {
                 let fit = Fit { x, criterion: &criterion, rules: &rules, choices, team, units };
                 sparse::grow(&fit, rows, &items)
             }
-            _ => task.grow_local(&criterion, items, SortedColumn::with_len(0), units, &rules),
+            _ => task.grow_locally(&criterion, items, SortedColumn::with_len(0), units, &rules),
         }
     }
 
@@ -374,7 +374,7 @@ impl<X: Cell> Engine for LocalEngine<'_, X> {
         units: Units,
         rules: Rules,
     ) -> Result<Tree> {
-        task.grow_local(&criterion, items, order, units, &rules)
+        task.grow_locally(&criterion, items, order, units, &rules)
     }
 }
 
@@ -413,7 +413,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     }
 
     /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
-    fn grow_local<C: Criterion>(
+    fn grow_locally<C: Criterion>(
         &self,
         criterion: &C,
         items: Vec<C::Item>,

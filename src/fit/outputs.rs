@@ -111,7 +111,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         }
         let rules = Rules { min_gain, ..*self.rules };
         let units = Units { target, impurity, weight: self.rows.weight_unit };
-        self.grow_local(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
+        self.grow_locally(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
     }
 }
 

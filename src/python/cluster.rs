@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyBytesMethods};
 
 use super::arrays::{Table, entries, vector, with_matrix};
 use super::error::without_interpreter;
@@ -80,6 +80,7 @@ impl PyColumnWorker {
     }
 
     /// Describe the root; ``has_missing`` is that of all features.
+    #[allow(clippy::needless_pass_by_value)] // Extracted by value.
     fn root<'py>(&self, py: Python<'py>, has_missing: Vec<bool>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.call(py, |worker| worker.root(&has_missing))?))
     }
@@ -99,7 +100,7 @@ impl PyColumnWorker {
     /// Split the open nodes by the sides that each worker has noted.
     #[allow(clippy::needless_pass_by_value)] // Extracted by value.
     fn apply(&self, py: Python<'_>, splits: &[u8], sides: Vec<Bound<'_, PyBytes>>) -> PyResult<()> {
-        let sides: Vec<&[u8]> = sides.iter().map(|sides| sides.as_bytes()).collect();
+        let sides: Vec<&[u8]> = sides.iter().map(PyBytesMethods::as_bytes).collect();
         self.call(py, |worker| worker.apply(splits, &sides))
     }
 
@@ -112,7 +113,7 @@ impl PyColumnWorker {
     /// Grow this worker's small nodes from the parcels of all workers.
     #[allow(clippy::needless_pass_by_value)] // Extracted by value.
     fn finish<'py>(&self, py: Python<'py>, parcels: Vec<Bound<'py, PyBytes>>) -> PyResult<Bound<'py, PyBytes>> {
-        let parcels: Vec<&[u8]> = parcels.iter().map(|parcel| parcel.as_bytes()).collect();
+        let parcels: Vec<&[u8]> = parcels.iter().map(PyBytesMethods::as_bytes).collect();
         Ok(PyBytes::new(py, &self.call(py, |worker| worker.finish(&parcels))?))
     }
 
@@ -171,7 +172,7 @@ impl PyDriver {
         py: Python<'py>,
         findings: Vec<Bound<'py, PyBytes>>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let findings: Vec<&[u8]> = findings.iter().map(|findings| findings.as_bytes()).collect();
+        let findings: Vec<&[u8]> = findings.iter().map(PyBytesMethods::as_bytes).collect();
         let decisions = self.driver()?.decide(&findings)?;
         Ok(decisions.iter().map(|decisions| PyBytes::new(py, decisions)).collect())
     }
@@ -189,7 +190,7 @@ impl PyDriver {
     /// Take the divisions of all workers: the message to all workers.
     #[allow(clippy::needless_pass_by_value)] // Extracted by value.
     fn divided<'py>(&mut self, py: Python<'py>, divisions: Vec<Bound<'py, PyBytes>>) -> PyResult<Bound<'py, PyBytes>> {
-        let divisions: Vec<&[u8]> = divisions.iter().map(|divisions| divisions.as_bytes()).collect();
+        let divisions: Vec<&[u8]> = divisions.iter().map(PyBytesMethods::as_bytes).collect();
         Ok(PyBytes::new(py, &self.driver()?.divided(&divisions)?))
     }
 
