@@ -118,7 +118,8 @@ pub type Model = ModelOf<Tree>;
 /// let x = Matrix::from_rows(&[0.0, 1.0, 2.0, 3.0], 4, 1)?;
 /// let params = ForestParams { bags: Bags::Bootstrap(4), ..ForestParams::new(10, 0) };
 /// let y = Target::Values(&[1.0, 1.0, 5.0, 7.0]);
-/// let model = ForestModel::regressor(fit_forest(&x, y, None, Loss::SquaredError, &params)?.forest)?;
+/// let forest = fit_forest(&x, y, None, Loss::SquaredError, &params)?.forest;
+/// let model = ForestModel::regressor(forest)?;
 /// assert_eq!(ForestModel::from_bytes(&model.to_bytes())?, model);
 /// # Ok::<(), splitwood::Error>(())
 /// ```
