@@ -674,10 +674,10 @@ impl PyForest {
         Ok(Self { forest: without_interpreter(py, |_| Forest::from_bytes(bytes))? })
     }
 
-    /// Pickle the bytes of the model file, which are checked when they are loaded.
+    /// Pickle the packed forest, which is checked when it is loaded.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyBytes>,))> {
         let forest = &slf.get().forest;
-        let bytes = without_interpreter(slf.py(), |_| Ok(forest.to_bytes()))?;
+        let bytes = without_interpreter(slf.py(), |_| Ok(forest.to_packed()))?;
         Ok((slf.get_type(), (PyBytes::new(slf.py(), &bytes),)))
     }
 
