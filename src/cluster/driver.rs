@@ -1,7 +1,9 @@
 //! The driver: decides the splits of each level from the findings of all workers, says which worker
 //! grows which small node, and assembles the tree. It has neither cells nor targets.
 
-use super::messages::{Decision, Divided, Divisions, Finding, Findings, HandOver, NodeKind, NodeReport, SplitNode, Splits};
+use super::messages::{
+    Decision, Divided, Divisions, Finding, Findings, HandOver, NodeKind, NodeReport, SplitNode, Splits,
+};
 use crate::error::{Error, Result};
 use crate::fit::limit_leaves;
 use crate::grow::Units;
