@@ -26,6 +26,7 @@
 extern crate self as splitwood;
 
 mod best_first;
+mod cluster;
 mod columns;
 mod contribution;
 mod criterion;
@@ -54,7 +55,9 @@ mod simd;
 mod split;
 mod threads;
 mod tree;
+mod wire;
 
+pub use cluster::{Cells, ColumnWorker, Driver};
 pub use data::{Cell, Matrix, SparseColumns, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};

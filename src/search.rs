@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::split::{Aim, Found, Split, near};
+use crate::split::{Aim, Cut, Found, Split, near};
 
 /// The highest gain that any thread has found for a node.
 #[derive(Default)]
@@ -43,22 +43,52 @@ pub(crate) fn decide(
     avoids_chains: bool,
     mut search_again: impl FnMut(usize, Aim) -> Option<Found>,
 ) -> Option<Split> {
+    if avoids_chains && let Some(gain) = gains_nothing(findings.clone(), noise) {
+        let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
+        return most_cuts(middles).map(|(feature, cut)| Split { feature, gain, cut });
+    }
+    let Choice { feature, gain, least, cut } = choose(findings, noise)?;
+    let again = || search_again(feature, Aim::FirstFrom(least)).map(|found| found.cut);
+    Some(Split { feature, gain, cut: cut.or_else(again)? })
+}
+
+/// The highest gain of all features, if it is no more than noise.
+pub(crate) fn gains_nothing(findings: impl Iterator<Item = (usize, Found)>, noise: f64) -> Option<f64> {
+    let gain = findings.map(|(_, found)| found.top).reduce(f64::max)?;
+    (near(gain, noise) <= 0.0).then_some(gain)
+}
+
+/// The first feature with the most cuts, and its cut. `middles` have the cut in the middle of each
+/// feature, and the number of its cuts as their gain.
+pub(crate) fn most_cuts(middles: impl Iterator<Item = (usize, Found)>) -> Option<(usize, Cut)> {
+    let most = middles.reduce(|best, next| if next.1.top > best.1.top { next } else { best });
+    most.map(|(feature, middle)| (feature, middle.cut))
+}
+
+/// The feature that wins, before its cut is certain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Choice {
+    pub feature: usize,
+    /// The highest gain of all features.
+    pub gain: f64,
+    /// The least gain that ties with it.
+    pub least: f64,
+    /// `None`: the cut is the feature's first one with at least the gain `least`, which must be
+    /// searched for again.
+    pub cut: Option<Cut>,
+}
+
+/// The first half of [`decide`], for callers that can't search again here and now.
+pub(crate) fn choose(findings: impl Iterator<Item = (usize, Found)> + Clone, noise: f64) -> Option<Choice> {
     let gain = findings.clone().map(|(_, found)| found.top).reduce(f64::max)?;
     let least = near(gain, noise);
-    if avoids_chains && least <= 0.0 {
-        let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
-        let most = middles.reduce(|best, next| if next.1.top > best.1.top { next } else { best });
-        return most.map(|(feature, middle)| Split { feature, gain, cut: middle.cut });
-    }
     let (feature, found) = findings.into_iter().find(|(_, found)| found.top >= least)?;
-    let cut = if found.gain >= least { found.cut } else { search_again(feature, Aim::FirstFrom(least))?.cut };
-    Some(Split { feature, gain, cut })
+    Some(Choice { feature, gain, least, cut: (found.gain >= least).then_some(found.cut) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split::Cut;
 
     fn found(top: f64, gain: f64) -> Found {
         Found { top, gain, cut: Cut { n_left: 1, missing_left: false } }

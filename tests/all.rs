@@ -7,6 +7,7 @@ mod common;
 
 mod brute_force;
 mod choices;
+mod cluster;
 mod extremes;
 mod fuzz;
 mod invariance;

@@ -15,6 +15,8 @@ from ._tree_state import TreeState
 __all__ = [
     "Forest",
     "LeafTargets",
+    "ColumnWorker",
+    "Driver",
     "RunningMedian",
     "Tree",
     "__version__",
@@ -331,3 +333,80 @@ class Tree:
     @staticmethod
     def _from_state(state: TreeState) -> Tree:
         """Rebuild a tree from its parts; everything is checked first."""
+
+@final
+class ColumnWorker:
+    """A worker of a fit on several machines: some features of all rows, and all targets."""
+
+    def __new__(
+        cls,
+        X: _Cells,
+        features: list[int],
+        n_features: int,
+        y: NDArray[np.float64] | NDArray[np.int64],
+        n_classes: int | None,
+        sample_weight: NDArray[np.float64] | None,
+        settings: dict[str, Any],
+    ) -> ColumnWorker:
+        """Sort the features; without ``n_classes`` it is a regression."""
+
+    def has_missing(self) -> list[bool]:
+        """Tell, for each feature of this worker, whether any row has no value."""
+
+    def root(self, has_missing: list[bool]) -> bytes:
+        """Describe the root; ``has_missing`` is that of all features."""
+
+    def search(self) -> bytes:
+        """Search the open nodes."""
+
+    def divide(self, decisions: bytes) -> tuple[bytes, bytes]:
+        """Divide the nodes that features of this worker have won."""
+
+    def apply(self, splits: bytes, sides: list[bytes]) -> None:
+        """Split the open nodes by the sides that each worker has noted."""
+
+    def extract(self, plan: bytes, own: int) -> list[bytes]:
+        """Take small nodes off the level: a parcel for each worker."""
+
+    def finish(self, parcels: list[bytes]) -> bytes:
+        """Grow this worker's small nodes from the parcels of all workers."""
+
+    @staticmethod
+    def memory(n_rows: int, n_features: int, settings: dict[str, Any], threads: int) -> int:
+        """Estimate the bytes that a worker needs beside its cells, targets and weights."""
+
+@final
+class Driver:
+    """Decides the splits of a fit on several machines, and assembles its tree."""
+
+    def __new__(
+        cls, features_of_workers: list[list[int]], n_features: int, settings: dict[str, Any]
+    ) -> Driver:
+        """Begin a fit whose workers have these features."""
+
+    def begin(self, root: bytes) -> None:
+        """Take a worker's description of the root."""
+
+    def is_done(self) -> bool:
+        """Tell whether all nodes are grown."""
+
+    def progress(self) -> list[int]:
+        """Count the nodes that are searched, the small ones that wait, and all of the top."""
+
+    def decide(self, findings: list[bytes]) -> list[bytes]:
+        """Decide the splits: a message for each worker."""
+
+    def winners(self) -> list[int]:
+        """List the workers that have nodes to divide."""
+
+    def hand_over(self) -> bytes | None:
+        """Say which small nodes are handed over now, and to which workers; None to wait."""
+
+    def finished(self, pieces: bytes) -> None:
+        """Take the subtrees that a worker has grown."""
+
+    def divided(self, divisions: list[bytes]) -> bytes:
+        """Take the divisions of all workers: the message to all workers."""
+
+    def tree(self) -> Tree:
+        """Get the tree, when all nodes are grown."""

@@ -16,6 +16,7 @@
 //! Cost: a few passes over the targets per fit.
 
 use super::Grid;
+use crate::wire::wire_struct;
 
 /// Bound on the error of each target, as a share of the largest: a few roundings.
 const ROUNDING: f64 = 1.0 / (1u64 << 51) as f64;
@@ -62,6 +63,8 @@ pub(crate) struct FineGrid {
     /// The number of bits by which steps are finer than those of `grid`.
     finer: u32,
 }
+
+wire_struct!(FineGrid { unit, grid, finer });
 
 impl FineGrid {
     /// The grid for values from 0 to `largest` whose sum stays below `total`. They are multiples of

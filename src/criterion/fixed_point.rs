@@ -7,6 +7,8 @@
 //! node, an outlier coarsens only the nodes that contain it. Cost: one multiplication and one
 //! addition per row.
 
+use crate::wire::wire_struct;
+
 /// 1.5 · 2^52. Adding it to a float of up to 2^51 rounds the float to an integer, which is then in
 /// the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -19,6 +21,8 @@ pub(crate) struct Grid {
     pub unit: f64,
     per_unit: f64,
 }
+
+wire_struct!(Grid { unit, per_unit });
 
 impl Grid {
     pub const ONE: Self = Self { unit: 1.0, per_unit: 1.0 };

@@ -37,7 +37,8 @@ pub enum Target<'a> {
 }
 
 impl Target<'_> {
-    fn len(&self) -> usize {
+    /// Number of entries: rows times outputs.
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Values(values) | Self::ManyValues { values, .. } => values.len(),
             Self::Classes { codes, .. } | Self::ManyClasses { codes, .. } => codes.len(),

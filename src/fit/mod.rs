@@ -36,6 +36,7 @@ use crate::presort::presort;
 use crate::shared_order::TreeOrder;
 use crate::threads::Team;
 use crate::tree::Tree;
+use crate::wire::Wire;
 
 /// Fits a decision tree.
 ///
@@ -140,10 +141,15 @@ pub(crate) fn fit_valid<X: Cell>(
     team: &Team,
 ) -> Result<Tree> {
     let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = valid;
-    let task = FitTask { x, rows, rules, choices: choices.as_ref(), order, team };
-    let tree = task.grow_objective(*objective, weights, method)?.with_outputs(objective.n_outputs())?;
-    let tree = if *max_leaves < tree.n_leaves() { tree.with_best_leaves(*max_leaves)? } else { tree };
-    if *ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(*ccp_alpha) }
+    let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref() }, rows, rules, order, team };
+    let tree = task.grow_any(*objective, weights, method)?;
+    limit_leaves(tree.with_outputs(objective.n_outputs())?, *max_leaves, *ccp_alpha)
+}
+
+/// Limits the leaves of a grown tree, and prunes it.
+pub(crate) fn limit_leaves(tree: Tree, max_leaves: usize, ccp_alpha: f64) -> Result<Tree> {
+    let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
+    if ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(ccp_alpha) }
 }
 
 /// Memory of a fit beside its columns: bytes per row, bytes per row and worker, bytes per node.
@@ -156,22 +162,58 @@ const RANKED_ROW_BYTES: [usize; 2] = [16, 48];
 const RANKED_WORKER_ROW_BYTES: usize = 12;
 
 /// A fit before its criterion is chosen.
-struct FitTask<'a, X> {
-    x: Source<'a, X>,
-    rows: &'a Rows,
-    rules: &'a Rules,
-    /// `None`: every split is the best of all splits, and all features are numeric.
-    choices: Option<&'a Choices>,
-    /// `None`: the columns are still to be sorted.
-    order: Option<&'a TreeOrder<'a>>,
-    team: &'a Team,
+pub(crate) struct FitTask<'a, E> {
+    pub engine: E,
+    pub rows: &'a Rows,
+    pub rules: &'a Rules,
+    /// `None`: the columns and the targets are still to be sorted.
+    pub order: Option<&'a TreeOrder<'a>>,
+    pub team: &'a Team,
 }
 
-impl<X: Cell> FitTask<'_, X> {
-    /// Picks the criterion and grows the tree.
-    fn grow_objective(&self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
+/// What grows the tree, once the criterion is chosen.
+pub(crate) trait Engine: Sized {
+    type Grown;
+
+    /// Grows a tree for a criterion that needs only sums.
+    fn grow_by_sums<C: RunningSums + Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Self::Grown> {
+        Self::grow(task, criterion, items, SortedColumn::with_len(0), units, rules)
+    }
+
+    /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
+    fn grow<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Self::Grown>;
+}
+
+/// The engine of fits within one process.
+struct LocalEngine<'a, X> {
+    x: Source<'a, X>,
+    /// `None`: every split is the best of all splits, and all features are numeric.
+    choices: Option<&'a Choices>,
+}
+
+impl<E: Engine> FitTask<'_, E> {
+    /// Picks the criterion of one output and grows the tree.
+    pub fn grow_objective(
+        self,
+        objective: Objective<'_>,
+        weights: Option<&[f64]>,
+        method: MedianMethod,
+    ) -> Result<E::Grown> {
         match objective {
-            Objective::Values { y, n_outputs: 1, loss } => match loss {
+            Objective::Values { y, loss, .. } => match loss {
                 ValueLoss::SquaredError => self.squared(y.to_vec(), weights, SquaredReport::Mean),
                 ValueLoss::AbsoluteError => {
                     self.quantile(y, weights, Level::HALF, QuantileReport::AbsoluteError, method)
@@ -179,20 +221,14 @@ impl<X: Cell> FitTask<'_, X> {
                 ValueLoss::Quantile(level) => self.quantile(y, weights, level, QuantileReport::PinballLoss, method),
                 ValueLoss::Poisson => self.poisson(y, weights),
             },
-            Objective::Values { y, n_outputs, loss } => self.many_values(y, n_outputs, weights, loss, method),
-            Objective::Classes { codes, n_outputs: 1, n_classes: 2, impurity: Impurity::Gini } => {
+            Objective::Classes { codes, n_classes: 2, impurity: Impurity::Gini, .. } => {
                 self.squared(codes.iter().map(|&code| f64::from(code)).collect(), weights, SquaredReport::TwoClasses)
             }
-            Objective::Classes { codes, n_outputs: 1, n_classes, impurity } => {
-                self.classes(codes, n_classes, weights, impurity)
-            }
-            Objective::Classes { codes, n_outputs, n_classes, impurity } => {
-                self.many_classes(codes, n_outputs, n_classes, weights, impurity)
-            }
+            Objective::Classes { codes, n_classes, impurity, .. } => self.classes(codes, n_classes, weights, impurity),
         }
     }
 
-    fn squared(&self, mut y: Vec<f64>, weights: Option<&[f64]>, report: SquaredReport) -> Result<Tree> {
+    fn squared(self, mut y: Vec<f64>, weights: Option<&[f64]>, report: SquaredReport) -> Result<E::Grown> {
         let unit = power_of_two(&y);
         for y in &mut y {
             *y /= unit;
@@ -200,33 +236,33 @@ impl<X: Cell> FitTask<'_, X> {
         // Two divisions: the square of the unit may over- or underflow.
         let rules = Rules { min_gain: self.rules.min_gain / unit / unit, ..*self.rules };
         match weights {
-            None => self.grow(&SquaredError::<f64>::new(report), y, [unit, unit * unit], &rules),
+            None => self.grow(SquaredError::<f64>::new(report), y, [unit, unit * unit], rules),
             Some(weights) => {
                 let items = self.with_weights(&y, weights);
-                self.grow(&SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], &rules)
+                self.grow(SquaredError::<Weighted<f64>>::new(report), items, [unit, unit * unit], rules)
             }
         }
     }
 
     fn quantile(
-        &self,
+        self,
         y: &[f64],
         weights: Option<&[f64]>,
         level: Level,
         report: QuantileReport,
         method: MedianMethod,
-    ) -> Result<Tree> {
+    ) -> Result<E::Grown> {
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
         let rules = Rules { min_gain: self.rules.min_gain / unit, ..*self.rules };
         match weights {
             None => {
                 let (targets, items, order) = self.rank(&y, &y)?;
-                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                self.grow_ranked(Quantile::new(level, report, method, targets), items, order, [unit; 2], rules)
             }
             Some(weights) => {
                 let (targets, items, order) = self.rank(&y, &self.with_weights(&y, weights))?;
-                self.grow_ranked(&Quantile::new(level, report, method, targets), items, order, [unit; 2], &rules)
+                self.grow_ranked(Quantile::new(level, report, method, targets), items, order, [unit; 2], rules)
             }
         }
     }
@@ -252,25 +288,26 @@ impl<X: Cell> FitTask<'_, X> {
         Ok((items, global_ranks, order))
     }
 
-    fn poisson(&self, y: &[f64], weights: Option<&[f64]>) -> Result<Tree> {
+    fn poisson(self, y: &[f64], weights: Option<&[f64]>) -> Result<E::Grown> {
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
+        let rules = *self.rules;
         match weights {
-            None => self.grow(&Poisson::<f64>::new(unit), y, [1.0; 2], self.rules),
+            None => self.grow(Poisson::<f64>::new(unit), y, [1.0; 2], rules),
             Some(weights) => {
                 let items = self.with_weights(&y, weights);
-                self.grow(&Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], self.rules)
+                self.grow(Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], rules)
             }
         }
     }
 
-    fn classes(&self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<Tree> {
-        let n_rows = codes.len();
+    fn classes(self, codes: &[u32], n_classes: usize, weights: Option<&[f64]>, impurity: Impurity) -> Result<E::Grown> {
+        let (n_rows, rules) = (codes.len(), *self.rules);
         match weights {
-            None => self.grow(&Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], self.rules),
+            None => self.grow(Classes::<u32>::new(impurity, n_classes, n_rows), codes.to_vec(), [1.0; 2], rules),
             Some(weights) => {
                 let items = self.with_weights(codes, weights);
-                self.grow(&Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], self.rules)
+                self.grow(Classes::<Weighted<u32>>::new(impurity, n_classes, n_rows), items, [1.0; 2], rules)
             }
         }
     }
@@ -281,12 +318,86 @@ impl<X: Cell> FitTask<'_, X> {
         targets.iter().zip(weights).map(|(&y, &weight)| Weighted { y, weight: weight / unit }).collect()
     }
 
+    /// Grows a tree for a criterion that needs only sums. The units are those of targets and
+    /// impurities.
+    fn grow<C: RunningSums + Criterion<NodeStats: Wire> + Send + 'static>(
+        self,
+        criterion: C,
+        items: Vec<C::Item>,
+        [target, impurity]: [f64; 2],
+        rules: Rules,
+    ) -> Result<E::Grown> {
+        let units = Units { target, impurity, weight: self.rows.weight_unit };
+        E::grow_by_sums(self, criterion, items, units, rules)
+    }
+
+    /// Grows a tree with a column of targets. The units are those of targets and impurities.
+    fn grow_ranked<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        self,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        [target, impurity]: [f64; 2],
+        rules: Rules,
+    ) -> Result<E::Grown> {
+        let units = Units { target, impurity, weight: self.rows.weight_unit };
+        E::grow(self, criterion, items, order, units, rules)
+    }
+}
+
+impl<X: Cell> Engine for LocalEngine<'_, X> {
+    type Grown = Tree;
+
+    fn grow_by_sums<C: RunningSums + Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Tree> {
+        let FitTask { engine: Self { x, choices }, rows, team, .. } = task;
+        match x {
+            Source::Sparse(x) if choices.is_none_or(|choices| choices.categories.is_none()) => {
+                task.check_memory::<C>(size_of::<Entry<X>>())?;
+                let fit = Fit { x, criterion: &criterion, rules: &rules, choices, team, units };
+                sparse::grow(&fit, rows, &items)
+            }
+            _ => task.grow_locally(&criterion, items, SortedColumn::with_len(0), units, &rules),
+        }
+    }
+
+    fn grow<C: Criterion<NodeStats: Wire> + Send + 'static>(
+        task: FitTask<'_, Self>,
+        criterion: C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: Rules,
+    ) -> Result<Tree> {
+        task.grow_locally(&criterion, items, order, units, &rules)
+    }
+}
+
+impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
+    /// Picks the criterion of any number of outputs and grows the tree.
+    fn grow_any(self, objective: Objective<'_>, weights: Option<&[f64]>, method: MedianMethod) -> Result<Tree> {
+        match objective {
+            Objective::Values { y, n_outputs, loss } if n_outputs > 1 => {
+                self.many_values(y, n_outputs, weights, loss, method)
+            }
+            Objective::Classes { codes, n_outputs, n_classes, impurity } if n_outputs > 1 => {
+                self.many_classes(codes, n_outputs, n_classes, weights, impurity)
+            }
+            _ => self.grow_objective(objective, weights, method),
+        }
+    }
+
     /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an
     /// item that a column carries beside the row id. The nodes' values for several classes or
     /// outputs are not included: the number of nodes is not known in advance.
     fn check_memory<C: Criterion>(&self, item_bytes: usize) -> Result<()> {
         let (n_rows, threads) = (self.rows.len(), self.team.threads());
-        let n_cells = match self.x {
+        let n_cells = match self.engine.x {
             Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
             Source::Sparse(x) => x.n_entries(),
         };
@@ -301,31 +412,16 @@ impl<X: Cell> FitTask<'_, X> {
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
     }
 
-    /// Grows a tree for a criterion that needs only sums.
-    fn grow<C: RunningSums>(&self, criterion: &C, items: Vec<C::Item>, units: [f64; 2], rules: &Rules) -> Result<Tree> {
-        let Self { x, rows, team, choices, .. } = *self;
-        match x {
-            Source::Sparse(x) if choices.is_none_or(|choices| choices.categories.is_none()) => {
-                self.check_memory::<C>(size_of::<Entry<X>>())?;
-                let units = Units { target: units[0], impurity: units[1], weight: rows.weight_unit };
-                sparse::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items)
-            }
-            _ => self.grow_ranked(criterion, items, SortedColumn::with_len(0), units, rules),
-        }
-    }
-
     /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.
-    /// The units are those of targets and impurities.
-    fn grow_ranked<C: Criterion>(
+    fn grow_locally<C: Criterion>(
         &self,
         criterion: &C,
         items: Vec<C::Item>,
         order: SortedColumn<C::Item>,
-        [target, impurity]: [f64; 2],
+        units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { x, rows, team, choices, .. } = *self;
-        let units = Units { target, impurity, weight: rows.weight_unit };
+        let Self { engine: LocalEngine { x, choices }, rows, team, .. } = *self;
         match x {
             Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
                 self.check_memory::<C>(0)?;
@@ -350,9 +446,9 @@ impl<X: Cell> FitTask<'_, X> {
         units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { team, choices, .. } = *self;
+        let Self { engine: LocalEngine { x, choices }, team, .. } = *self;
         self.check_memory::<C>(0)?;
-        let fit = Fit { x: self.x.values(), criterion, rules, choices, team, units };
+        let fit = Fit { x: x.values(), criterion, rules, choices, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.row_orders(order), items)
     }
@@ -365,7 +461,7 @@ impl<X: Cell> FitTask<'_, X> {
 
     /// The rows of the fit in every order that the general engine needs.
     fn row_orders(&self, targets: Vec<u32>) -> RowOrders {
-        let columns = match self.x {
+        let columns = match self.engine.x {
             Source::Dense(x) => {
                 let columns = self.columns(x, &vec![(); x.n_rows()]).features;
                 columns.into_iter().map(|column| column.rows).collect()

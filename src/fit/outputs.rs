@@ -2,7 +2,7 @@
 //!
 //! Rows are numbered from 0 among the rows of the fit, and columns carry these numbers.
 
-use super::FitTask;
+use super::{FitTask, LocalEngine};
 use crate::columns::SortedColumn;
 use crate::criterion::Weighted;
 use crate::criterion::classes::{ClassSample, Classes};
@@ -12,11 +12,12 @@ use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport, ValueSample};
 use crate::data::{Cell, power_of_two};
 use crate::error::Result;
+use crate::grow::Units;
 use crate::median::Level;
 use crate::params::{Impurity, MedianMethod, Rules, ValueLoss};
 use crate::tree::Tree;
 
-impl<X: Cell> FitTask<'_, X> {
+impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     pub(super) fn many_values(
         &self,
         y: &[f64],
@@ -98,18 +99,19 @@ impl<X: Cell> FitTask<'_, X> {
     fn grow_outputs<C: OutputCriterion>(
         &self,
         outputs: impl Iterator<Item = (C, Vec<C::Item>)>,
-        units: [f64; 2],
+        [target, impurity]: [f64; 2],
         min_gain: f64,
     ) -> Result<Tree> {
         let outputs = Outputs::new(outputs.map(|(criterion, items)| (criterion, self.rows.pick(items))));
-        let mut items = vec![0; self.x.values().n_rows()];
+        let mut items = vec![0; self.engine.x.values().n_rows()];
         let numbers: Vec<u32> = (0..self.rows.len() as u32).collect();
         let rows: Vec<u32> = (0..numbers.len()).map(|place| self.rows.id(place)).collect();
         for (&row, &number) in rows.iter().zip(&numbers) {
             items[row as usize] = number;
         }
         let rules = Rules { min_gain, ..*self.rules };
-        self.grow_ranked(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
+        let units = Units { target, impurity, weight: self.rows.weight_unit };
+        self.grow_locally(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
     }
 }
 

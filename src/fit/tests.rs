@@ -170,7 +170,8 @@ fn case_08_targets_that_were_not_sorted_are_not_used() {
     let valid = params.check(&x, Target::Values(&data.y), None, Loss::SquaredError).unwrap();
     let (rows, rules) = (&valid.rows, &valid.rules);
     let team = Team::new(None, N_ROWS, usize::MAX).unwrap();
-    let task = FitTask { x: Source::Dense(&x), rows, rules, choices: None, order: None, team: &team };
+    let engine = LocalEngine { x: Source::Dense(&x), choices: None };
+    let task = FitTask { engine, rows, rules, order: None, team: &team };
     let wait = || {
         while !team.cancelled() {
             std::thread::yield_now();
@@ -265,14 +266,14 @@ impl Drawing {
 /// Both engines find the same splits. Values are equal up to rounding, because sums of squares are
 /// added up in another order.
 fn check_engines<C: Criterion, X: Cell>(
-    task: &FitTask<'_, X>,
+    task: &FitTask<'_, LocalEngine<'_, X>>,
     criterion: &C,
     items: &[C::Item],
     order: &SortedColumn<C::Item>,
 ) -> TestCaseResult {
     let copy = SortedColumn { rows: order.rows.clone(), items: order.items.clone() };
-    let fast = task.grow_ranked(criterion, items.to_vec(), copy, [1.0; 2], task.rules).unwrap();
     let units = Units { target: 1.0, impurity: 1.0, weight: task.rows.weight_unit };
+    let fast = task.grow_locally(criterion, items.to_vec(), copy, units, task.rules).unwrap();
     let general = task.grow_general(criterion, items, order.rows.clone(), units, task.rules).unwrap();
     prop_assert_eq!(fast.node_count(), general.node_count());
     for id in 0..fast.node_count() {
@@ -299,10 +300,8 @@ proptest! {
         let params = drawing.params();
         let valid = params.check(&x, Target::Values(&y), None, Loss::SquaredError).unwrap();
         let team = Team::new(Some(1), drawing.n_rows, usize::MAX).unwrap();
-        let task = FitTask {
-            x: Source::Dense(&x), rows: &valid.rows, rules: &valid.rules, choices: valid.choices.as_ref(),
-            order: None, team: &team,
-        };
+        let engine = LocalEngine { x: Source::Dense(&x), choices: valid.choices.as_ref() };
+        let task = FitTask { engine, rows: &valid.rows, rules: &valid.rules, order: None, team: &team };
         let unranked = SortedColumn::with_len(0);
         check_engines(&task, &SquaredError::<f64>::new(SquaredReport::Mean), &y, &unranked)?;
         let weighted: Vec<Weighted<f64>> =

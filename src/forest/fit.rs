@@ -29,7 +29,7 @@ const ROW_BYTES: usize = 120;
 ///
 /// let x = Matrix::from_rows(&[0.0, 1.0, 2.0, 3.0], 4, 1)?;
 /// let y = Target::Values(&[1.0, 1.0, 5.0, 7.0]);
-/// let params = ForestParams { bags: Bags::Bootstrap(4), out_of_bag: true, ..ForestParams::new(10, 0) };
+/// let params = ForestParams { bags: Bags::Bootstrap(4), ..ForestParams::new(10, 0) };
 /// let fitted = fit_forest(&x, y, None, Loss::SquaredError, &params)?;
 /// assert_eq!(fitted.forest.n_trees(), 10);
 /// assert!(fitted.forest.predict(&x, None)?[3] > 4.0);

@@ -39,8 +39,8 @@ use crate::tree::Tree;
 /// Trees are shared, not copied: forests with the same trees need little more memory than one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
-    /// Invariant: at least one tree, and all agree in their numbers of features, outputs, values and
-    /// categories.
+    /// Invariant: at least one tree, and all agree in their numbers of features, outputs, values
+    /// and categories.
     trees: Vec<Arc<Tree>>,
 }
 

@@ -139,8 +139,8 @@ impl LeafTargets {
         Ok(Self { targets: order.iter().map(|&row| y[row as usize]).collect(), trees })
     }
 
-    /// From its parts: all targets in ascending order; and, tree after tree, where the ranks of each
-    /// node start in the tree's ranks, with one more entry per tree, and the ranks. Everything is
+    /// From its parts: all targets in ascending order; and, tree after tree, where the ranks of
+    /// each node start in the tree's ranks, with one more entry per tree, and the ranks. Everything is
     /// checked.
     ///
     /// # Errors

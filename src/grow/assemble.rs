@@ -4,13 +4,14 @@
 //! `top.rs`. The finished tree is numbered depth-first, so assembly walks the top depth-first and
 //! gives each node and each piece its place. Cost: O(nodes of the top), and one copy of every node.
 
-use super::Fit;
-use super::tree_piece::{PlacedNodes, TreePiece, join};
+use super::tree_piece::{NodeSummary, PlacedNodes, TreePiece, join};
+use super::{Fit, Units};
 use crate::criterion::Criterion;
+use crate::threads::Team;
 use crate::tree::{Test, Tree};
 
 /// What a node of the top turned out to be.
-pub(super) enum NodeOutcome {
+pub(crate) enum NodeOutcome {
     Leaf,
     /// The test, and the children by their numbers in the top.
     Inner(Test, [usize; 2]),
@@ -20,7 +21,7 @@ pub(super) enum NodeOutcome {
 
 /// The top of the tree, in the order in which its nodes were found.
 #[derive(Default)]
-pub(super) struct TreeTop {
+pub(crate) struct TreeTop {
     nodes: TreePiece,
     /// By node.
     outcomes: Vec<NodeOutcome>,
@@ -33,9 +34,20 @@ impl TreeTop {
         self.nodes.push(criterion, node)
     }
 
+    /// Appends a leaf that was described elsewhere and returns its number.
+    pub fn push_summary(&mut self, summary: NodeSummary) -> usize {
+        self.outcomes.push(NodeOutcome::Leaf);
+        self.nodes.push_summary(summary)
+    }
+
     /// The values that a node predicts.
     pub fn value_mut(&mut self, id: usize, n_values: usize) -> &mut [f64] {
         self.nodes.value_mut(id, n_values)
+    }
+
+    /// Number of nodes of the top.
+    pub fn len(&self) -> usize {
+        self.outcomes.len()
     }
 
     pub fn set_outcome(&mut self, id: usize, outcome: NodeOutcome) {
@@ -43,16 +55,20 @@ impl TreeTop {
     }
 
     /// Joins the top and the pieces in depth-first order. Pieces are in the user's units already.
-    pub fn assemble<M: ?Sized, C: Criterion>(mut self, fit: &Fit<'_, M, C>, n_features: usize) -> Tree {
-        let n_values = fit.criterion.n_values();
+    pub fn assemble<M: ?Sized, C: Criterion>(self, fit: &Fit<'_, M, C>, n_features: usize) -> Tree {
+        self.assemble_in(fit.units, n_features, fit.criterion.n_values(), fit.team)
+    }
+
+    /// [`TreeTop::assemble`] with the units of the top.
+    pub fn assemble_in(mut self, units: Units, n_features: usize, n_values: usize, team: &Team) -> Tree {
         let is_whole = |outcome: &mut NodeOutcome| matches!(outcome, NodeOutcome::Subtree(_)) && self.nodes.len() == 1;
         if let Some(NodeOutcome::Subtree(whole)) = self.outcomes.pop_if(is_whole) {
             return whole.into_tree(n_features, n_values);
         }
-        self.nodes.finish(fit.units);
+        self.nodes.finish(units);
         let placed = self.place_nodes();
         let placed: Vec<PlacedNodes<'_>> = placed.into_iter().map(|(id, place)| self.placed(id, place)).collect();
-        join(&placed, n_features, n_values, fit.team)
+        join(&placed, n_features, n_values, team)
     }
 
     /// Writes the tests of the top's inner nodes, with the final numbers of their right children.

@@ -52,7 +52,7 @@ impl<C: Criterion> SetSearch<'_, C> {
             search.best(of, search.rules.min_weight_leaf, search.rules.min_rows_leaf)
         };
         // A side that the criterion itself forbids has no gain to compare with.
-        let is_known = !C::FORBIDS_SIDES || cuts.iter().all(|choice| self.gain(choice, 0.0, 1).is_some());
+        let is_known = !C::FORBIDS_SIDES || cuts.iter().all(|&choice| self.gain(choice, 0.0, 1).is_some());
         let of_cuts = allowed(self, &cuts);
         if is_known && of_cuts.is_some_and(|(gain, _)| gain >= near(of_all, 0.0)) {
             return None;
@@ -78,7 +78,7 @@ impl<C: Criterion> SetSearch<'_, C> {
 
     /// The first choice that ties with the highest gain, and the highest gain.
     fn best(&mut self, choices: &[Choice], min_weight: f64, min_rows: usize) -> Option<(f64, Choice)> {
-        let gains: Vec<Option<f64>> = choices.iter().map(|choice| self.gain(choice, min_weight, min_rows)).collect();
+        let gains: Vec<Option<f64>> = choices.iter().map(|&choice| self.gain(choice, min_weight, min_rows)).collect();
         let highest = gains.iter().copied().flatten().reduce(f64::max)?;
         let least = near(highest, self.criterion.noise(self.node));
         let first = gains.iter().position(|gain| gain.is_some_and(|gain| gain >= least))?;
@@ -86,7 +86,7 @@ impl<C: Criterion> SetSearch<'_, C> {
     }
 
     /// The gain of a choice; `None` if it is forbidden.
-    fn gain(&mut self, choice: &Choice, min_weight: f64, min_rows: usize) -> Option<f64> {
+    fn gain(&mut self, choice: Choice, min_weight: f64, min_rows: usize) -> Option<f64> {
         let n_rows = self.contributions.len();
         let mut goes_left = Vec::with_capacity(n_rows);
         for (place, &size) in self.sizes.iter().enumerate() {

@@ -7,8 +7,8 @@ use crate::criterion::{Criterion, ValueOrder};
 use crate::params::Choices;
 
 #[derive(Clone, Copy)]
-pub(super) struct Inherited {
-    pub seed: Seed,
+pub(crate) struct Inherited {
+    pub(super) seed: Seed,
     value_range: ValueRange,
 }
 

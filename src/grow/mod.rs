@@ -8,23 +8,23 @@
 //! (`random_splits.rs`), and sparse columns have only their entries (`sparse.rs`). Categories use
 //! `general.rs`, as do quantiles and several outputs of sparse X.
 
-mod assemble;
+pub(crate) mod assemble;
 mod by_node;
 mod category;
 mod category_sets;
 pub(crate) mod general;
-mod inherited;
+pub(crate) mod inherited;
 mod monotonic;
-mod node_ranks;
+pub(crate) mod node_ranks;
 pub(crate) mod random;
 pub(crate) mod random_splits;
-mod sides;
+pub(crate) mod sides;
 pub(crate) mod sparse;
 mod sparse_column;
-mod subtree;
+pub(crate) mod subtree;
 mod tiny;
-mod top;
-mod tree_piece;
+pub(crate) mod top;
+pub(crate) mod tree_piece;
 
 use self::inherited::Inherited;
 use self::random::FeatureDrawer;
@@ -77,7 +77,7 @@ pub(crate) fn grow<X: Cell, C: Criterion>(
 
 impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     /// Whether a node is a leaf without a search of its features.
-    fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
+    pub fn is_leaf(&self, node: &C::NodeStats, depth: u32) -> bool {
         let Self { criterion, rules, .. } = self;
         rules.is_leaf(criterion.rows(node), criterion.weight(node), depth) || criterion.is_pure(node)
     }
@@ -119,12 +119,12 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
     }
 
     /// Whether the best split of a node gains enough.
-    fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
+    pub fn is_worthwhile(&self, node: &C::NodeStats, split: &Split) -> bool {
         self.criterion.loss_decrease(node, split.gain) >= self.rules.min_gain
     }
 
     /// The test of a node with these children. Its right child is set later.
-    fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
+    pub fn test(&self, division: &Division, left: &C::NodeStats, right: &C::NodeStats) -> Test {
         let [left, right] = [left, right].map(|node| self.criterion.weight(node));
         Test {
             feature: division.feature as u32,

@@ -12,7 +12,7 @@ use crate::criterion::{Criterion, GainBounds, TagCellOf, TargetRanking};
 /// By global rank: the row's rank among its node's targets, and its class tag. Threads write the
 /// entries of different nodes at the same time, so they are atomic. A relaxed store costs the same
 /// as a plain one.
-pub(super) struct NodeRanks<C: Criterion> {
+pub(crate) struct NodeRanks<C: Criterion> {
     ranks: Vec<AtomicU32>,
     tags: Vec<TagCellOf<C>>,
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sides are written as bytes and read as bits.
-pub(super) struct Sides {
+pub(crate) struct Sides {
     /// A byte per row, for writing: threads write the rows of different nodes at the same time. A
     /// relaxed store costs the same as a plain one.
     bytes: Vec<AtomicBool>,

@@ -47,12 +47,12 @@ use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
 const MAX_CELLS: usize = 65_536;
 
 /// Largest node that is grown as a subtree. It depends on the shape of X alone, not on the threads.
-pub(super) fn max_rows(n_features: usize) -> usize {
+pub(crate) fn max_rows(n_features: usize) -> usize {
     (MAX_CELLS / n_features).clamp(256, 16_384)
 }
 
 /// A small node that waits to be grown as a subtree.
-pub(super) struct PendingSubtree<N> {
+pub(crate) struct PendingSubtree<N> {
     /// Its number in the top of the tree.
     pub id: usize,
     pub range: Range<usize>,
@@ -62,7 +62,7 @@ pub(super) struct PendingSubtree<N> {
 }
 
 /// Buffers of one thread, reused from subtree to subtree.
-pub(super) struct Workspace<X, C: Criterion> {
+pub(crate) struct Workspace<X, C: Criterion> {
     subtree: Subtree<X, C>,
     tables: NodeTables<C>,
     /// By local row: whether it goes left in the node that is being divided.

@@ -38,7 +38,7 @@ use crate::error::{Error, Result};
 use crate::partition::partition;
 use crate::scan::{Feature, gain_bound, scan};
 use crate::search::{Incumbent, decide};
-use crate::split::{Contest, Division, Found, Tournament};
+use crate::split::{Aim, Contest, Division, Found, Tournament};
 use crate::tree::Tree;
 
 /// Subtrees per thread that are grown together: enough that no thread is idle for long at the end.
@@ -61,35 +61,35 @@ pub(super) fn grow<X: Cell, C: Criterion>(
 }
 
 /// A node whose features are still to be searched.
-struct OpenNode<C: Criterion> {
-    id: usize,
-    start: usize,
+pub(crate) struct OpenNode<C: Criterion> {
+    pub id: usize,
+    pub start: usize,
     /// Whether it is a left child. [`Sides`] has the same value for all its rows.
-    is_left: bool,
-    node: C::NodeStats,
-    table: C::Table,
-    inherited: Inherited,
+    pub is_left: bool,
+    pub node: C::NodeStats,
+    pub table: C::Table,
+    pub inherited: Inherited,
 }
 
 impl<C: Criterion> OpenNode<C> {
-    fn range(&self, criterion: &C) -> Range<usize> {
+    pub fn range(&self, criterion: &C) -> Range<usize> {
         self.start..self.start + criterion.rows(&self.node)
     }
 }
 
 /// A node that has been split, but whose range has not been partitioned yet.
-struct PendingPartition {
-    id: usize,
-    start: usize,
+pub(crate) struct PendingPartition {
+    pub id: usize,
+    pub start: usize,
     /// Whether it is a left child itself. [`Sides`] has this value for all its rows until the sides
     /// of its children are noted.
-    was_left: bool,
-    division: Division,
-    inherited: Inherited,
+    pub was_left: bool,
+    pub division: Division,
+    pub inherited: Inherited,
 }
 
 impl PendingPartition {
-    fn range(&self) -> Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.division.len
     }
 
@@ -121,25 +121,25 @@ impl PendingPartition {
 }
 
 /// A feature of an open node.
-struct Candidate {
+pub(crate) struct Candidate {
     /// The index of the node among the open nodes.
     node: usize,
     feature: usize,
     /// Its gain bound; `None` if it was swept without one.
     bound: Option<f64>,
     /// Its best cut; `None` if it was not swept, or has no cut that could win.
-    found: Option<Found>,
+    pub found: Option<Found>,
 }
 
 /// Buffers of one thread.
-struct Worker<C: Criterion> {
+pub(crate) struct Worker<C: Criterion> {
     spare: SortedColumn<C::Item>,
     contest: Tournament,
     scratch: C::Scratch,
 }
 
 impl<C: Criterion> Worker<C> {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { spare: SortedColumn::with_len(0), contest: Tournament::new(), scratch: C::Scratch::default() }
     }
 }
@@ -256,35 +256,20 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             has_missing,
             draws: self.fit.draws(),
         };
-        let mut candidates: Vec<Vec<Candidate>> = features.iter().map(|_| Vec::with_capacity(open.len())).collect();
-        let mut work: Vec<_> = features.iter_mut().zip(&mut candidates).enumerate().collect();
-        self.fit.team.each(&mut work, &mut self.workers, |worker, (feature, (column, candidates))| {
-            search.visit_column(*feature, column, candidates, worker);
-        });
-        if search.draws {
-            draw_candidates(self.fit, open, &mut candidates);
-        }
-        let mut bounded = rank_candidates(&mut candidates, open.len());
-        self.fit.team.each(&mut bounded, &mut self.workers, |worker, candidate| {
-            search.sweep(&features[candidate.feature], candidate, worker);
-        });
-        candidates
+        search.run(features, &mut self.workers)
     }
 
     /// Decides the split of each open node.
     fn decide_level(&mut self, open: &[OpenNode<C>], candidates: &[Vec<Candidate>]) -> Vec<PendingPartition> {
         let Self { fit, columns, ranks, workers, .. } = self;
         let Columns { features, has_missing, .. } = columns;
-        let Worker { contest, scratch, .. } = &mut workers[0];
         let mut partitions = Vec::new();
         for (k, open) in open.iter().enumerate() {
             let found = candidates.iter().enumerate().filter_map(|(feature, of)| Some((feature, of.get(k)?.found?)));
             let noise = fit.criterion.noise(&open.node);
             let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
-                contest.restart_for(aim);
                 let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);
-                scan(fit.criterion, &open.node, &open.table, &part, fit.rules, contest, scratch);
-                contest.found()
+                search_again(fit, open, &part, aim, &mut workers[0])
             });
             let &OpenNode { id, start, is_left: was_left, ref node, inherited, .. } = open;
             if let Some(split) = split
@@ -459,23 +444,42 @@ impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
 }
 
 /// What all threads read during the search of a level.
-struct LevelSearch<'a, X, C: Criterion> {
-    fit: &'a Fit<'a, Matrix<'a, X>, C>,
-    open: &'a [OpenNode<C>],
+pub(crate) struct LevelSearch<'a, X, C: Criterion> {
+    pub fit: &'a Fit<'a, Matrix<'a, X>, C>,
+    pub open: &'a [OpenNode<C>],
     /// By open node.
-    incumbents: Vec<Incumbent>,
-    partitions: &'a [PendingPartition],
+    pub incumbents: Vec<Incumbent>,
+    pub partitions: &'a [PendingPartition],
     /// Ranges of pending subtrees, which are copied unchanged.
-    waiting: &'a [Range<usize>],
-    sides: &'a Sides,
-    ranks: &'a NodeRanks<C>,
-    has_missing: &'a [bool],
+    pub waiting: &'a [Range<usize>],
+    pub sides: &'a Sides,
+    pub ranks: &'a NodeRanks<C>,
+    pub has_missing: &'a [bool],
     /// Whether the features of each node are drawn. They can be drawn only when all columns are
     /// partitioned, because constant features count: so nothing is bounded or swept before.
-    draws: bool,
+    pub draws: bool,
 }
 
 impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
+    /// Partitions every column and searches the open nodes. Returns, by feature, a candidate for
+    /// each of them.
+    pub fn run(&self, features: &mut [SortedColumn<C::Item>], workers: &mut [Worker<C>]) -> Vec<Vec<Candidate>> {
+        let Self { fit, open, .. } = *self;
+        let mut candidates: Vec<Vec<Candidate>> = features.iter().map(|_| Vec::with_capacity(open.len())).collect();
+        let mut work: Vec<_> = features.iter_mut().zip(&mut candidates).enumerate().collect();
+        fit.team.each(&mut work, workers, |worker, (feature, (column, candidates))| {
+            self.visit_column(*feature, column, candidates, worker);
+        });
+        if self.draws {
+            draw_candidates(fit, open, &mut candidates);
+        }
+        let mut bounded = rank_candidates(&mut candidates, open.len());
+        fit.team.each(&mut bounded, workers, |worker, candidate| {
+            self.sweep(&features[candidate.feature], candidate, worker);
+        });
+        candidates
+    }
+
     /// Partitions one column and bounds the gains of its open nodes, or sweeps them if the
     /// criterion has no bounds. Each parent's range is followed by its children's, while they are
     /// still in the cache.
@@ -589,8 +593,22 @@ fn rank_candidates(candidates: &mut [Vec<Candidate>], n_nodes: usize) -> Vec<&mu
     bounded
 }
 
+/// The cut of a feature that is aimed at.
+pub(crate) fn search_again<X: Cell, C: Criterion>(
+    fit: &Fit<'_, Matrix<'_, X>, C>,
+    open: &OpenNode<C>,
+    part: &Feature<impl ContributionsOf<C>, impl Fn(usize) -> X>,
+    aim: Aim,
+    worker: &mut Worker<C>,
+) -> Option<Found> {
+    let Worker { contest, scratch, .. } = worker;
+    contest.restart_for(aim);
+    scan(fit.criterion, &open.node, &open.table, part, fit.rules, contest, scratch);
+    contest.found()
+}
+
 /// A node's range of a column, as a scan reads it.
-fn node_feature<'a, X: Cell, C: Criterion>(
+pub(crate) fn node_feature<'a, X: Cell, C: Criterion>(
     fit: &'a Fit<'_, Matrix<'_, X>, C>,
     open: &'a OpenNode<C>,
     feature: usize,

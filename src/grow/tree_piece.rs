@@ -8,17 +8,57 @@ use super::Units;
 use crate::criterion::{Criterion, TinyKernel, TinySummary};
 use crate::threads::Team;
 use crate::tree::{ArenaNode, Statistics, Test, Tree};
+use crate::wire::wire_struct;
 
 /// Nodes in depth-first order with their statistics. Every node begins as a leaf.
 #[derive(Default)]
-pub(super) struct TreePiece {
+pub(crate) struct TreePiece {
     nodes: Vec<ArenaNode>,
     statistics: Statistics,
     /// Depth, in the whole tree, of the deepest child of an inner node.
     depth: u32,
 }
 
+wire_struct!(TreePiece { nodes, statistics, depth });
+
+/// What a tree stores of a node's training rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NodeSummary {
+    pub values: Vec<f64>,
+    pub impurity: f64,
+    pub rows: u32,
+    /// `None` if rows have no weights of their own.
+    pub weight: Option<f64>,
+}
+wire_struct!(NodeSummary { values, impurity, rows, weight });
+
+impl NodeSummary {
+    /// Summarises a node, in the user's units.
+    pub fn new<C: Criterion>(criterion: &C, node: &C::NodeStats, units: Units) -> Self {
+        let mut values = Vec::with_capacity(criterion.n_values());
+        criterion.write_value(node, &mut values);
+        Self {
+            values: values.into_iter().map(|value| value * units.target).collect(),
+            impurity: criterion.impurity(node) * units.impurity,
+            rows: criterion.rows(node) as u32,
+            weight: C::WEIGHTED.then(|| criterion.weight(node) * units.weight),
+        }
+    }
+}
+
 impl TreePiece {
+    /// Appends a leaf that was described elsewhere and returns its number.
+    pub fn push_summary(&mut self, NodeSummary { values, impurity, rows, weight }: NodeSummary) -> usize {
+        self.statistics.values.extend(values);
+        self.statistics.impurity.push(impurity);
+        self.statistics.rows.push(rows);
+        if let Some(weight) = weight {
+            self.statistics.weight.get_or_insert_default().push(weight);
+        }
+        self.nodes.push(ArenaNode::leaf());
+        self.nodes.len() - 1
+    }
+
     /// Appends a leaf and returns its number.
     pub fn push<C: Criterion>(&mut self, criterion: &C, node: &C::NodeStats) -> usize {
         criterion.write_value(node, &mut self.statistics.values);

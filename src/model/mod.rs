@@ -15,6 +15,7 @@ mod codec;
 mod file;
 mod labels;
 mod layout;
+mod packed;
 mod read;
 mod shape;
 #[cfg(test)]
@@ -117,7 +118,8 @@ pub type Model = ModelOf<Tree>;
 /// let x = Matrix::from_rows(&[0.0, 1.0, 2.0, 3.0], 4, 1)?;
 /// let params = ForestParams { bags: Bags::Bootstrap(4), ..ForestParams::new(10, 0) };
 /// let y = Target::Values(&[1.0, 1.0, 5.0, 7.0]);
-/// let model = ForestModel::regressor(fit_forest(&x, y, None, Loss::SquaredError, &params)?.forest)?;
+/// let forest = fit_forest(&x, y, None, Loss::SquaredError, &params)?.forest;
+/// let model = ForestModel::regressor(forest)?;
 /// assert_eq!(ForestModel::from_bytes(&model.to_bytes())?, model);
 /// # Ok::<(), splitwood::Error>(())
 /// ```
@@ -412,12 +414,21 @@ impl Forest {
         Contents::of_trees(self).to_bytes()
     }
 
+    /// The forest in fewer bytes than its file has, for pickles and messages.
+    #[must_use]
+    pub fn to_packed(&self) -> Vec<u8> {
+        packed::pack(self)
+    }
+
     /// The forest from the bytes of a file that [`Forest::to_bytes`], [`ForestModel::save`] or
-    /// Python has written.
+    /// Python has written, or from those of [`Forest::to_packed`].
     ///
     /// # Errors
     /// As [`Model::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        if bytes.starts_with(&packed::MAGIC) {
+            return packed::unpack(bytes);
+        }
         let stored = Stored::from_bytes(bytes)?;
         Self::from_trees(stored.trees, stored.is_forest)
     }

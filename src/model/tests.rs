@@ -15,6 +15,7 @@ use super::layout::{self, Entry, Name};
 use super::*;
 use crate::data::{Matrix, Target};
 use crate::fit::fit;
+use crate::forest::{Bags, ForestParams, fit_forest};
 use crate::params::{Loss, Params};
 use crate::tree::{ArenaNode, Statistics, Test};
 
@@ -212,6 +213,33 @@ fn forests_are_read_as_they_were_written() {
     let tree = ForestModel::from_bytes(&rich().to_bytes()).unwrap_err().to_string();
     assert!(tree.contains("holds a tree"), "{tree}");
     assert_eq!(rich().to_bytes()[10], 0, "a tree is written as format 1.0");
+}
+
+#[test]
+fn packed_forests_are_small_and_exact() {
+    for model in forests() {
+        let packed = model.forest().to_packed();
+        let read = Forest::from_bytes(&packed).unwrap();
+        assert_eq!(read, *model.forest());
+        assert_eq!(read.to_bytes(), model.forest().to_bytes(), "to the last bit");
+        for length in 0..packed.len() {
+            assert!(Forest::from_bytes(&packed[..length]).is_err());
+            let mut shorter = packed[..length].to_vec();
+            if let Some(at) = length.checked_sub(4).filter(|&at| at >= 8) {
+                let checksum = crc32fast::hash(&shorter[..at]);
+                shorter[at..].copy_from_slice(&checksum.to_le_bytes());
+                assert!(Forest::from_bytes(&shorter).is_err(), "{length} bytes");
+            }
+        }
+    }
+    // Without numbers that follow from others, of unlimited trees.
+    let x: Vec<f64> = (0..3 * 2000).map(|i| f64::from((f64::from(i * i).sin() * 1000.0) as f32)).collect();
+    let y: Vec<f64> = x.iter().step_by(3).map(|x| x.cos() + x).collect();
+    let params = ForestParams { bags: Bags::Bootstrap(2000), ..ForestParams::new(3, 0) };
+    let fitted = fit_forest(&rows(&x), Target::Values(&y), None, Loss::SquaredError, &params).unwrap().forest;
+    let n_nodes: usize = fitted.trees().iter().map(|tree| tree.node_count()).sum();
+    assert_eq!(Forest::from_bytes(&fitted.to_packed()).unwrap(), fitted);
+    assert!(fitted.to_packed().len() < 18 * n_nodes, "{} bytes, {n_nodes} nodes", fitted.to_packed().len());
 }
 
 #[test]
@@ -619,6 +647,37 @@ impl Mutation {
 fn n_cases(usual: u32) -> u32 {
     let times = std::env::var("FUZZ_TIMES").ok().and_then(|times| times.parse().ok());
     usual.saturating_mul(times.unwrap_or(1))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(n_cases(3_000)))]
+
+    /// With a repaired checksum, every packed forest that is accepted is valid.
+    #[test]
+    fn mutations_of_packed_forests_are_refused_or_sound(
+        which in any::<Index>(),
+        mutations in prop::collection::vec(Mutation::any(), 1..6),
+    ) {
+        let forests = forests();
+        let mut bytes = which.get(&forests).forest().to_packed();
+        for mutation in &mutations {
+            mutation.apply(&mut bytes);
+        }
+        if let Some(at) = bytes.len().checked_sub(4) {
+            let checksum = crc32fast::hash(&bytes[..at]);
+            bytes[at..].copy_from_slice(&checksum.to_le_bytes());
+        }
+        match Forest::from_bytes(&bytes) {
+            Err(error) => prop_assert!(matches!(error, Error::Model { .. }), "{error}"),
+            Ok(forest) => {
+                let again = Forest::from_bytes(&forest.to_packed()).unwrap();
+                prop_assert_eq!(again.to_bytes(), forest.to_bytes());
+                if forest.n_features() == N_FEATURES {
+                    prop_assert!(forest.predict(&rows(&cells()), Some(1)).is_ok());
+                }
+            }
+        }
+    }
 }
 
 proptest! {

@@ -288,7 +288,7 @@ impl Params {
     }
 
     /// The largest number of leaves; `usize::MAX` if there is no limit.
-    fn max_leaves(&self) -> Result<usize> {
+    pub(crate) fn max_leaves(&self) -> Result<usize> {
         match self.max_leaf_nodes {
             None => Ok(usize::MAX),
             Some(leaves) if leaves >= 2 => Ok(usize::try_from(leaves).unwrap_or(usize::MAX)),

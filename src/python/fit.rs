@@ -21,7 +21,7 @@ const REGRESSION: &[(&str, Loss)] = &[
     ("quantile", Loss::Quantile(0.5)),
     ("poisson", Loss::Poisson),
 ];
-pub(super) const CLASSIFICATION: &[(&str, Loss)] =
+const CLASSIFICATION: &[(&str, Loss)] =
     &[("gini", Loss::Gini), ("entropy", Loss::Entropy), ("log_loss", Loss::Entropy)];
 
 fn fit(
@@ -99,7 +99,7 @@ pub(super) fn fit_classifier(
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     settings: Settings<'_>,
 ) -> PyResult<PyTree> {
-    let loss = settings.loss(CLASSIFICATION)?;
+    let loss = classification_loss(&settings)?;
     let params = settings.params()?;
     let codes = class_codes(&y)?;
     let target = class_target(&y, &codes, n_classes);
@@ -117,6 +117,11 @@ pub(super) fn regression_loss(settings: &Settings<'_>) -> PyResult<Loss> {
         }
         loss => Ok(loss),
     }
+}
+
+/// The loss of a classification.
+pub(super) fn classification_loss(settings: &Settings<'_>) -> PyResult<Loss> {
+    settings.loss(CLASSIFICATION)
 }
 
 /// The target of a regression; `values` are the entries of `y`.

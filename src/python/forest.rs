@@ -15,7 +15,7 @@ use super::arrays::{
     Cells, Entries, RowSource, Source, Table, entries, filled, is_plain_table, vector, with_matrix, with_source,
 };
 use super::error::without_interpreter;
-use super::fit::{class_codes, class_target, regression_loss, value_target};
+use super::fit::{class_codes, class_target, classification_loss, regression_loss, value_target};
 use super::settings::Settings;
 use super::tree::{PyTree, parse_n_jobs};
 use crate::data::{self, Matrix, Target};
@@ -161,7 +161,7 @@ pub(super) fn fit_forest_classifier<'py>(
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     settings: Settings<'py>,
 ) -> PyResult<Fitted<'py>> {
-    let loss = settings.loss(super::fit::CLASSIFICATION)?;
+    let loss = classification_loss(&settings)?;
     let codes = class_codes(&y)?;
     fit(py, &X, class_target(&y, &codes, n_classes), sample_weight.as_ref(), loss, &settings)
 }
@@ -674,10 +674,10 @@ impl PyForest {
         Ok(Self { forest: without_interpreter(py, |_| Forest::from_bytes(bytes))? })
     }
 
-    /// Pickle the bytes of the model file, which are checked when they are loaded.
+    /// Pickle the packed forest, which is checked when it is loaded.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyBytes>,))> {
         let forest = &slf.get().forest;
-        let bytes = without_interpreter(slf.py(), |_| Ok(forest.to_bytes()))?;
+        let bytes = without_interpreter(slf.py(), |_| Ok(forest.to_packed()))?;
         Ok((slf.get_type(), (PyBytes::new(slf.py(), &bytes),)))
     }
 

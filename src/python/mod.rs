@@ -2,6 +2,7 @@
 //! `python/splitwood/_core.pyi` has their types.
 
 mod arrays;
+mod cluster;
 mod error;
 mod fit;
 mod forest;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::cluster::{PyColumnWorker, PyDriver};
     #[pymodule_export]
     use super::error::_panic;
     #[pymodule_export]

@@ -71,7 +71,9 @@ impl CategorySets {
         }
         self.words.resize(self.words.len() + n_words(n_categories), if others { u64::MAX } else { 0 });
         let set = &mut self.words[start as usize..];
-        listed.iter().for_each(|code| set[*code as usize / 64] ^= 1 << (code % 64));
+        for code in listed {
+            set[code as usize / 64] ^= 1 << (code % 64);
+        }
         // Bits beyond the last category are 0, so that equal sets are equal words.
         if !n_categories.is_multiple_of(64) {
             set[n_words(n_categories) - 1] &= (1 << (n_categories % 64)) - 1;

@@ -12,6 +12,7 @@
 //! NaN is false.
 
 use super::categories::{self, Categories};
+use crate::wire::wire_struct;
 
 /// The `feature` of a leaf.
 const LEAF: u32 = u32::MAX;
@@ -27,6 +28,8 @@ pub(crate) struct ArenaNode {
     feature: u32,
     right: u32,
 }
+
+wire_struct!(ArenaNode { threshold, feature, right });
 
 /// The fields of an inner node, decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,8 @@
 //! Statistics of the training rows in each node. They stand apart from the arena, because
 //! prediction reads only the values of leaves.
 
+use crate::wire::wire_struct;
+
 /// By node of the arena: what is known of its training rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Statistics {
@@ -11,6 +13,8 @@ pub(crate) struct Statistics {
     /// `None`: every row has the weight one, so that a node's weight is its number of rows.
     pub weight: Option<Vec<f64>>,
 }
+
+wire_struct!(Statistics { values, impurity, rows, weight });
 
 impl Statistics {
     /// Appends the statistics of one node of another tree.

@@ -28,6 +28,7 @@ import splitwood._skl2onnx
 import splitwood._sklearn_bridge
 import splitwood._storage
 import splitwood._text
+import splitwood.dask
 
 MODULES = [
     splitwood,
@@ -50,6 +51,7 @@ MODULES = [
     splitwood._sklearn_bridge,
     splitwood._storage,
     splitwood._text,
+    splitwood.dask,
 ]
 REGRESSORS = [splitwood.DecisionTreeRegressor, splitwood.ExtraTreeRegressor]
 CLASSIFIERS = [splitwood.DecisionTreeClassifier, splitwood.ExtraTreeClassifier]

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::params::Impurity;
 use crate::split::Contest;
+use crate::wire::wire_struct;
 
 /// Gini impurity or entropy of class codes with (`Weighted<u32>`) or without (`u32`) weights.
 pub(crate) struct Classes<T> {
@@ -86,6 +87,8 @@ pub(crate) struct ClassNode {
     total: i64,
     grid: Grid,
 }
+
+wire_struct!(ClassNode { rows, counts, total, grid });
 
 impl ClassNode {
     fn shares(&self) -> impl Iterator<Item = f64> {

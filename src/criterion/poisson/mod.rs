@@ -26,6 +26,7 @@ use std::marker::PhantomData;
 
 use super::{ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets, Unranked};
 use crate::split::Contest;
+use crate::wire::wire_struct;
 
 /// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
 pub(crate) struct Poisson<T> {
@@ -46,6 +47,8 @@ pub(crate) struct Sums {
     value: i64,
     weight: i64,
 }
+
+wire_struct!(Sums { value, weight });
 
 impl Sums {
     #[inline(always)]
@@ -69,6 +72,8 @@ pub(crate) struct PoissonNode {
     mean: f64,
     impurity: f64,
 }
+
+wire_struct!(PoissonNode { rows, positive, lowest, highest, values, weights, total, sum, mean, impurity });
 
 impl PoissonNode {
     fn new<T: Sample<f64>>(items: &[T]) -> Self {

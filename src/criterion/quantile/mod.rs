@@ -45,6 +45,7 @@ use crate::contribution::{Carried, TagCell};
 use crate::median::{Center, Level};
 use crate::params::MedianMethod;
 use crate::split::{Contest, Tournament};
+use crate::wire::wire_struct;
 
 /// Nodes up to this size sweep all features before they offer any cut; larger ones compute gain
 /// bounds first.
@@ -121,6 +122,8 @@ pub(crate) struct QuantileNode {
     quantile: f64,
     impurity: f64,
 }
+
+wire_struct!(QuantileNode { rows, lowest, highest, values, weights, units, quantile, impurity });
 
 /// A node's targets in ascending order, on its grids.
 #[derive(Default)]

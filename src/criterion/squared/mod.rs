@@ -38,6 +38,7 @@ use super::{
     ContributionsOf, Criterion, Cuts, GainBounds, Grid, OneCut, Sample, ScalarTargets, TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
+use crate::wire::wire_struct;
 
 /// Up to this many rows of weight one, products of two sums stay below 2^63: rows² · 2^51.
 const FITS_64_BITS: usize = 45;
@@ -79,6 +80,8 @@ pub(crate) struct SquaredNode {
     mean: f64,
     impurity: f64,
 }
+
+wire_struct!(SquaredNode { rows, lowest, highest, values, weights, total, largest_contribution, mean, impurity });
 
 impl SquaredNode {
     fn new<T: Sample<f64>>(items: &[T]) -> Self {
@@ -192,6 +195,8 @@ pub(crate) struct Sums {
     value: i64,
     weight: i64,
 }
+
+wire_struct!(Sums { value, weight });
 
 impl Sums {
     #[inline(always)]

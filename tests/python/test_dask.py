@@ -1,0 +1,285 @@
+"""Trees on a Dask cluster: the models of the plain estimators, whatever the partitions are."""
+
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+
+import splitwood
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _dask_engine
+from splitwood.dask import DaskDecisionTreeClassifier, DaskDecisionTreeRegressor
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def table(n_rows=30_000, n_columns=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_columns))
+    X[:, 1] = np.floor(8 * X[:, 1])
+    X[rng.random(X.shape) < 0.03] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 2]) ** 2 + rng.random(n_rows)
+    return X, y, rng.integers(0, 3, n_rows).astype(float)
+
+
+def same(model, local):
+    """Whether two fitted estimators have the same tree, byte for byte."""
+    return pickle.dumps(model.tree_) == pickle.dumps(local.tree_)
+
+
+def left_behind(client):
+    """What the workers hold: actors, and results."""
+
+    def held(dask_worker):
+        return len(dask_worker.state.actors), len(dask_worker.data)
+
+    return list(client.run(held).values())
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"criterion": "absolute_error", "max_depth": 6},
+        {"criterion": "quantile", "quantile": 0.2, "min_samples_leaf": 20},
+        {"criterion": "poisson", "max_leaf_nodes": 60},
+        {"ccp_alpha": 1e-4, "min_impurity_decrease": 1e-6, "max_features": 6},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_arrays_give_the_local_tree(client, parameters, is_weighted):
+    X, y, weights = table()
+    local = DecisionTreeRegressor(**parameters).fit(X, y, weights if is_weighted else None)
+    # Columns in several chunks, and other partitions for y and the weights.
+    given = da.from_array(weights, chunks=11_000) if is_weighted else None
+    dX, dy = da.from_array(X, chunks=(7_000, 4)), da.from_array(y, chunks=20_000)
+    model = DaskDecisionTreeRegressor(**parameters).fit(dX, dy, given)
+    assert same(model, local)
+    assert (model.n_features_in_, model.n_outputs_) == (6, 1)
+    assert model._x_dtype == "float64"
+
+
+def test_partitions_may_be_empty_or_of_unknown_length(client):
+    X, y, _ = table(20_000)
+    X, y = X.astype(np.float32), y.astype(np.float32)
+    local = DecisionTreeRegressor(max_depth=7).fit(X, y)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y, kept=np.arange(len(X)) // 5_000 % 2)
+    everything = dd.from_pandas(pd.concat([frame, frame.assign(kept=3)]), npartitions=9)
+    rows = everything[everything.kept < 3]
+    unknown, targets = rows[list("abcdef")].values, rows.y.values
+    assert np.isnan(unknown.shape[0])
+    model = DaskDecisionTreeRegressor(max_depth=7).fit(unknown, targets)
+    assert same(model, local)
+    named = DaskDecisionTreeRegressor(max_depth=7).fit(rows[list("abcdef")], rows.y)
+    assert same(named, local)
+    assert named.feature_names_in_.tolist() == list("abcdef")
+    predicted = named.predict(rows[list("abcdef")])
+    assert isinstance(predicted, dd.Series)
+    np.testing.assert_array_equal(predicted.compute(), local.predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(rows[["a", "c", "b", "d", "e", "f"]]).compute()
+
+
+def test_frames_of_several_dtypes(client):
+    X, y, _ = table(4_000)
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.arange(4_000), "c": X[:, 2].astype("f4")})
+    frame["d"] = pd.array(np.where(np.arange(4_000) % 3 == 0, None, 5), dtype="Int64")
+    local = DecisionTreeRegressor(max_depth=8).fit(frame, y)
+    rows = dd.from_pandas(frame, npartitions=3)
+    model = DaskDecisionTreeRegressor(max_depth=8).fit(rows, dd.from_pandas(pd.Series(y), 2))
+    assert same(model, local)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [7, 3, 5]], ids=len)
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_classifiers(client, labels, class_weight):
+    X, y, weights = table(12_000)
+    y = np.array(labels)[np.digitize(y, np.quantile(y, [0.3, 0.6])[: len(labels) - 1])]
+    local = DecisionTreeClassifier(class_weight=class_weight, max_depth=9).fit(X, y, weights)
+    dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=7_000)
+    model = DaskDecisionTreeClassifier(class_weight=class_weight, max_depth=9)
+    model.fit(dX, dy, da.from_array(weights, chunks=4_000))
+    assert same(model, local)
+    np.testing.assert_array_equal(model.classes_, local.classes_)
+    shares, leaves = model.predict_proba(dX), model.apply(dX)
+    assert shares.shape == (12_000, len(labels))
+    np.testing.assert_array_equal(shares.compute(), local.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(dX).compute(), local.predict(X))
+    np.testing.assert_array_equal(leaves.compute(), local.apply(X))
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    assert model.to_local().predict_proba(X[:5]).tolist() == shares[:5].compute().tolist()
+    assert list(model.predict_proba(frame).columns) == list(local.classes_)
+    assert model.score(dX, dy) == local.score(X, y)
+
+
+def test_a_fitted_model_is_the_plain_one(client, tmp_path):
+    X, y, _ = table(3_000)
+    dX, dy = da.from_array(X, chunks=(1_000, 6)), da.from_array(y, chunks=1_000)
+    model = DaskDecisionTreeRegressor(client=client, max_depth=4).fit(dX, dy)
+    local = DecisionTreeRegressor(max_depth=4).fit(X, y)
+    assert type(model.to_local()) is DecisionTreeRegressor
+    assert same(model.to_local(), local)
+    assert vars(model.to_local()).keys() == vars(local).keys()
+    assert model.to_local().get_params() == local.get_params()
+    np.testing.assert_array_equal(model.predict(X), local.predict(X))
+    assert model.score(dX, dy) == local.score(X, y) == model.score(X, y)
+    assert splitwood.export_text(model) == splitwood.export_text(local)
+    model.save(tmp_path / "model")
+    assert type(splitwood.load(tmp_path / "model")) is DecisionTreeRegressor
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    assert same(again, local)
+    twin = clone(model)
+    assert twin.client is client
+    assert not hasattr(twin, "tree_")
+    assert twin.get_params() == model.get_params()
+    assert "max_depth" in str(DaskDecisionTreeRegressor.__signature__)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"splitter": "random"},
+        {"max_features": "sqrt"},
+        {"monotonic_cst": [1, 0]},
+        {"categorical_features": [0]},
+        {"leaf_value": "median"},
+        {"max_depth": 0},
+        {"criterion": "gini"},
+    ],
+    ids=str,
+)
+def test_what_is_not_supported_is_refused_by_name(client, parameters):
+    X, y = da.ones((10, 2)), da.ones(10)
+    before = left_behind(client)
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        DaskDecisionTreeRegressor(**parameters).fit(X, y)
+    assert left_behind(client) == before
+
+
+def test_bad_data_are_refused(client):
+    X, y = da.ones((10, 2), chunks=(5, 2)), da.arange(10, chunks=5)
+    tree = DaskDecisionTreeRegressor()
+    with pytest.raises(TypeError, match="X: must be a dask array"):
+        tree.fit(np.ones((10, 2)), y)
+    with pytest.raises(TypeError, match="y: must be a collection of Dask"):
+        tree.fit(X, np.ones(10))
+    with pytest.raises(ValueError, match="several outputs"):
+        tree.fit(X, da.ones((10, 2)))
+    with pytest.raises(ValueError, match="y: has 9 entries, but X has 10 rows"):
+        tree.fit(X, y[:9])
+    with pytest.raises(ValueError, match="NaN"):
+        tree.fit(X, y * np.nan)
+    with pytest.raises(ValueError, match="X: has no rows"):
+        tree.fit(X[:0], y[:0])
+    assert not hasattr(tree, "tree_")
+
+
+def test_too_little_memory_is_an_error_with_both_numbers(client, monkeypatch):
+    workers = _dask_engine._Watch.workers
+
+    def small(watch):
+        return {at: info | {"memory_limit": 10**6} for at, info in workers(watch).items()}
+
+    monkeypatch.setattr(_dask_engine._Watch, "workers", small)
+    X, y, _ = table(20_000)
+    with pytest.raises(MemoryError, match=r"needs about 0\.\d+ GB .* its limit is 0\.00 GB"):
+        DaskDecisionTreeRegressor().fit(da.from_array(X), da.from_array(y))
+
+
+def test_fits_leave_nothing_behind(client):
+    X, y, _ = table(20_000)
+    dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=5_000)
+    trees = [DaskDecisionTreeRegressor(max_depth=5).fit(dX, dy) for _ in range(3)]
+    assert same(trees[0], trees[2])
+    deadline = time.monotonic() + 10
+    while left_behind(client) != [(0, 0)] * 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left_behind(client) == [(0, 0)] * 2
+
+
+def test_two_fits_at_once(client):
+    X, y, _ = table(20_000)
+    dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=5_000)
+
+    def fit(depth):
+        return DaskDecisionTreeRegressor(client=client, max_depth=depth).fit(dX, dy)
+
+    with ThreadPoolExecutor(2) as threads:
+        for model, depth in zip(threads.map(fit, [6, 9]), [6, 9], strict=True):
+            assert same(model, DecisionTreeRegressor(max_depth=depth).fit(X, y))
+
+
+def test_verbose_shows_levels_and_bytes(client, capsys):
+    X, y, _ = table(30_000)
+    DaskDecisionTreeRegressor(max_depth=3, verbose=1).fit(da.from_array(X), da.from_array(y))
+    shown = capsys.readouterr().err
+    assert "sorting 30,000 rows" in shown
+    moved = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bytes moved", shown)]
+    # A bit per row, from the winner to the other worker.
+    assert 0 < moved[1] <= 30_000 / 8 * 1.5
+
+
+def test_an_interrupt_frees_the_workers(client):
+    X, y, _ = table(200_000)
+    dX, dy = da.from_array(X, chunks=(50_000, 6)), da.from_array(y, chunks=50_000)
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    tree = DaskDecisionTreeRegressor(criterion="absolute_error")
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 -- The signal may come late.
+        timer.start()
+        while True:
+            tree.fit(dX, dy)
+    deadline = time.monotonic() + 10
+    while left_behind(client) != [(0, 0)] * 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left_behind(client) == [(0, 0)] * 2
+
+
+def run(script):
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_package_imports_no_dask():
+    script = "import sys, splitwood; splitwood.DecisionTreeRegressor; print('dask' in sys.modules)"
+    assert run(script).stdout == "False\n"
+
+
+def test_without_dask_the_error_names_the_extra():
+    shown = run("import sys; sys.modules['distributed'] = None; import splitwood.dask").stderr
+    assert "install splitwood[dask]" in shown
+
+
+def test_the_first_fit_of_the_guide_runs(tmp_path):
+    text = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
+    script = tmp_path / "first.py"
+    script.write_text(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[0])
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "True (3,)\n", done.stderr
