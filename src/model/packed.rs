@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Predictions are sums, products and quotients in a fixed order, which IEEE 754 defines to the
-//! last bit, so every machine unpacks the same numbers. Nothing is trusted: memory is allocated only
-//! for nodes whose bytes are there, and `Tree::new` checks the tree.
+//! last bit, so every machine unpacks the same numbers. Nothing is trusted: memory is allocated
+//! only for nodes whose bytes are there, and `Tree::new` checks the tree.
 
 use std::sync::Arc;
 
