@@ -140,8 +140,8 @@ impl LeafTargets {
     }
 
     /// From its parts: all targets in ascending order; and, tree after tree, where the ranks of
-    /// each node start in the tree's ranks, with one more entry per tree, and the ranks. Everything is
-    /// checked.
+    /// each node start in the tree's ranks, with one more entry per tree, and the ranks. Everything
+    /// is checked.
     ///
     /// # Errors
     /// If the parts are not those of this forest.

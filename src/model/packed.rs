@@ -3,8 +3,8 @@
 //! Nodes are written from the last to the first, so that the children of a node come before it.
 //! Most numbers follow from those of the children, exactly or up to rounding: a node's rows and
 //! weight are sums, its value is their weighted mean, and its impurity follows from the values.
-//! What is written is the exclusive or of a number and its prediction, without the zero bytes at either
-//! end. The right child is not written: it follows from the order.
+//! What is written is the exclusive or of a number and its prediction, without the zero bytes at
+//! either end. The right child is not written: it follows from the order.
 //!
 //! ```text
 //! magic │ trees, features, outputs, values, has categories │ categories │ tree after tree │ CRC-32
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Predictions are sums, products and quotients in a fixed order, which IEEE 754 defines to the
-//! last bit, so every machine unpacks the same numbers. Nothing is trusted: memory is allocated only for
-//! nodes whose bytes are there, and `Tree::new` checks the tree.
+//! last bit, so every machine unpacks the same numbers. Nothing is trusted: memory is allocated
+//! only for nodes whose bytes are there, and `Tree::new` checks the tree.
 
 use std::sync::Arc;
 
