@@ -13,10 +13,10 @@ from scipy.sparse import csr_matrix
 from ._tree_state import TreeState
 
 __all__ = [
-    "Forest",
-    "LeafTargets",
     "ColumnWorker",
     "Driver",
+    "Forest",
+    "LeafTargets",
     "RunningMedian",
     "Tree",
     "__version__",

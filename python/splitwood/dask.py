@@ -31,7 +31,8 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._base_tree import BaseTree, _features_per_split
+from ._base import features_per_split
+from ._base_tree import BaseTree
 from ._class_weight import ClassWeight, weigh_outputs
 from ._cluster import Encoded, WorkerLost, grow
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
@@ -136,7 +137,7 @@ class _OnDask(_Base):
 
     def _check_supported(self) -> None:
         """Refuse what is not distributed, before any work."""
-        draws = _features_per_split(self.max_features, self.n_features_in_) < self.n_features_in_
+        draws = features_per_split(self.max_features, self.n_features_in_) < self.n_features_in_
         for name, is_given, what in (
             ("splitter", self.splitter == "random", "random thresholds are"),
             ("max_features", draws, "drawn features are"),
