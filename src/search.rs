@@ -43,7 +43,7 @@ pub(crate) fn decide(
     avoids_chains: bool,
     mut search_again: impl FnMut(usize, Aim) -> Option<Found>,
 ) -> Option<Split> {
-    if avoids_chains && let Some(gain) = gains_nothing(findings.clone(), noise) {
+    if avoids_chains && let Some(gain) = gains_nothing(findings.clone()) {
         let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
         return most_cuts(middles).map(|(feature, cut)| Split { feature, gain, cut });
     }
@@ -52,10 +52,12 @@ pub(crate) fn decide(
     Some(Split { feature, gain, cut: cut.or_else(again)? })
 }
 
-/// The highest gain of all features, if it is no more than noise.
-pub(crate) fn gains_nothing(findings: impl Iterator<Item = (usize, Found)>, noise: f64) -> Option<f64> {
-    let gain = findings.map(|(_, found)| found.top).reduce(f64::max)?;
-    (near(gain, noise) <= 0.0).then_some(gain)
+/// The highest gain of all features, if no cut gains anything.
+///
+/// Then every feature with an allowed cut has a finding, because the incumbent excludes none. Above
+/// 0 that does not hold, not even within the noise, so that the choice would depend on the threads.
+pub(crate) fn gains_nothing(findings: impl Iterator<Item = (usize, Found)>) -> Option<f64> {
+    findings.map(|(_, found)| found.top).reduce(f64::max).filter(|&gain| gain <= 0.0)
 }
 
 /// The first feature with the most cuts, and its cut. `middles` have the cut in the middle of each

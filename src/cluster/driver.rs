@@ -238,7 +238,7 @@ impl Driver {
 fn decide_node(findings: &[Finding], noise: f64) -> Option<Choice> {
     let best = || findings.iter().map(|&(feature, (found, _))| (feature, found));
     let middles = || findings.iter().filter_map(|&(feature, (_, middle))| Some((feature, middle?)));
-    if let Some(gain) = gains_nothing(best(), noise)
+    if let Some(gain) = gains_nothing(best())
         && let Some((feature, cut)) = most_cuts(middles())
     {
         return Some(Choice { feature, gain, least: gain, cut: Some(cut) });

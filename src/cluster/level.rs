@@ -201,7 +201,7 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
                 candidates.iter().enumerate().filter_map(|(own, of)| Some((own, of[k].found?))).collect();
             let noise = shared.criterion.noise(&open.node);
             // Without a gain here, there may be none at any worker.
-            let avoids_chain = C::OFTEN_GAINS_NOTHING && gains_nothing(found.iter().copied(), noise).is_some();
+            let avoids_chain = C::OFTEN_GAINS_NOTHING && gains_nothing(found.iter().copied()).is_some();
             let top = found.iter().map(|(_, found)| found.top).fold(0.0, f64::max);
             // The highest gain of all workers is no lower, so what does not tie with this one can't
             // win.
