@@ -223,7 +223,7 @@ def test_a_virtual_subclass_has_all_that_its_namesake_has(kind):
 
 
 def test_from_sklearn_refuses_trees_of_splitwood():
-    with pytest.raises(TypeError, match="it is a tree of splitwood already"):
+    with pytest.raises(TypeError, match="it is an estimator of splitwood already"):
         splitwood.from_sklearn(fitted_regressor())
 
 
