@@ -119,16 +119,23 @@ mod tests {
 
     #[test]
     fn without_any_gain_the_feature_with_the_most_cuts_wins() {
-        let findings = [found(0.0, 0.0), found(1.0, 0.0), found(0.0, 0.0), found(0.0, 0.0)];
+        let findings = [0.0, -1.0, 0.0, 0.0].map(|gain| found(gain, gain));
         let again = |feature: usize, aim| {
             assert_eq!(aim, Aim::Middle);
             let n_cuts = [3.0, 6.0, 5.0, 6.0][feature];
             Some(Found { cut: Cut { n_left: 4, missing_left: false }, ..found(n_cuts, n_cuts) })
         };
-        // With this noise, a gain of 1 is none.
         let split = decide(findings.into_iter().enumerate(), 2.0, true, again).unwrap();
-        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 0.0, 4));
         let first = decide(findings.into_iter().enumerate(), 2.0, false, again).unwrap();
         assert_eq!((first.feature, first.cut.n_left), (0, 1));
+    }
+
+    #[test]
+    fn a_gain_within_the_noise_is_a_gain() {
+        // Which features have findings depends on the incumbents here, and so on the threads.
+        let findings = [found(0.0, 0.0), found(1.0, 1.0)];
+        let split = decide(findings.into_iter().enumerate(), 2.0, true, |_, _| None).unwrap();
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (0, 1.0, 1));
     }
 }
