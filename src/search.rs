@@ -30,34 +30,34 @@ impl Incumbent {
     }
 }
 
-/// Chooses among the features' best cuts, which come in ascending order of the features: the first
-/// cut whose gain ties with the highest gain of all.
+/// Chooses among the best cuts of the evaluated features, which come in ascending order: the first
+/// cut whose gain ties with the highest gain of all. A feature that was skipped, or has no allowed
+/// cut, has none.
 ///
 /// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie
 /// with the highest gain of all, `search_again` finds the feature's first cut with at least the
-/// gain that does. If no cut of the node gains anything and `avoids_chains` is true, the feature
-/// with the most cuts wins, with the cut in the middle of them.
+/// gain that does. If no cut of the node gains more than noise and `avoids_chains` is true, the
+/// feature with the most cuts wins, with the cut in the middle of them. All features take part then:
+/// which of them were skipped depends on the threads.
 pub(crate) fn decide(
-    findings: impl Iterator<Item = (usize, Found)> + Clone,
+    findings: impl Iterator<Item = (usize, Option<Found>)> + Clone,
     noise: f64,
     avoids_chains: bool,
     mut search_again: impl FnMut(usize, Aim) -> Option<Found>,
 ) -> Option<Split> {
-    if avoids_chains && let Some(gain) = gains_nothing(findings.clone()) {
+    let found = findings.clone().filter_map(|(feature, found)| Some((feature, found?)));
+    if avoids_chains && let Some(gain) = gains_nothing(found.clone(), noise) {
         let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
         return most_cuts(middles).map(|(feature, cut)| Split { feature, gain, cut });
     }
-    let Choice { feature, gain, least, cut } = choose(findings, noise)?;
+    let Choice { feature, gain, least, cut } = choose(found, noise)?;
     let again = || search_again(feature, Aim::FirstFrom(least)).map(|found| found.cut);
     Some(Split { feature, gain, cut: cut.or_else(again)? })
 }
 
-/// The highest gain of all features, if no cut gains anything.
-///
-/// Then every feature with an allowed cut has a finding, because the incumbent excludes none. Above
-/// 0 that does not hold, not even within the noise, so that the choice would depend on the threads.
-pub(crate) fn gains_nothing(findings: impl Iterator<Item = (usize, Found)>) -> Option<f64> {
-    findings.map(|(_, found)| found.top).reduce(f64::max).filter(|&gain| gain <= 0.0)
+/// The highest gain of all features, if it is no more than noise.
+pub(crate) fn gains_nothing(found: impl Iterator<Item = (usize, Found)>, noise: f64) -> Option<f64> {
+    found.map(|(_, found)| found.top).reduce(f64::max).filter(|&gain| near(gain, noise) <= 0.0)
 }
 
 /// The first feature with the most cuts, and its cut. `middles` have the cut in the middle of each
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn the_first_feature_that_ties_wins() {
         let findings = [found(1.0, 1.0), found(2.0, 2.0), found(2.0 + 1e-12, 2.0)];
-        let split = decide(findings.into_iter().enumerate(), 0.0, true, |_, _| None).unwrap();
+        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, true, |_, _| None).unwrap();
         assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 2.0 + 1e-12, 1));
         assert!(decide(std::iter::empty(), 0.0, true, |_, _| None).is_none());
     }
@@ -113,29 +113,26 @@ mod tests {
             assert!(feature == 0 && least > 1.0 && least <= 1.0 + step);
             Some(Found { cut: Cut { n_left: 7, missing_left: false }, ..found(1.0, 1.0) })
         };
-        let split = decide(findings.into_iter().enumerate(), 0.0, true, again).unwrap();
+        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, true, again).unwrap();
         assert_eq!((split.feature, split.cut.n_left), (0, 7));
     }
 
     #[test]
     fn without_any_gain_the_feature_with_the_most_cuts_wins() {
-        let findings = [0.0, -1.0, 0.0, 0.0].map(|gain| found(gain, gain));
+        let findings = [found(0.0, 0.0), found(1.0, 0.0), found(0.0, 0.0), found(0.0, 0.0)].map(Some);
         let again = |feature: usize, aim| {
             assert_eq!(aim, Aim::Middle);
             let n_cuts = [3.0, 6.0, 5.0, 6.0][feature];
             Some(Found { cut: Cut { n_left: 4, missing_left: false }, ..found(n_cuts, n_cuts) })
         };
+        // With this noise, a gain of 1 is none.
         let split = decide(findings.into_iter().enumerate(), 2.0, true, again).unwrap();
-        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 0.0, 4));
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
+        // Features that were skipped take part.
+        let skipped = [findings[0], findings[1], None, None];
+        let split = decide(skipped.into_iter().enumerate(), 2.0, true, again).unwrap();
+        assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
         let first = decide(findings.into_iter().enumerate(), 2.0, false, again).unwrap();
         assert_eq!((first.feature, first.cut.n_left), (0, 1));
-    }
-
-    #[test]
-    fn a_gain_within_the_noise_is_a_gain() {
-        // Which features have findings depends on the incumbents here, and so on the threads.
-        let findings = [found(0.0, 0.0), found(1.0, 1.0)];
-        let split = decide(findings.into_iter().enumerate(), 2.0, true, |_, _| None).unwrap();
-        assert_eq!((split.feature, split.gain, split.cut.n_left), (0, 1.0, 1));
     }
 }

@@ -236,9 +236,9 @@ impl Driver {
 /// Chooses among the findings of all workers, in ascending order of the features, as
 /// [`decide`](crate::search::decide) does.
 fn decide_node(findings: &[Finding], noise: f64) -> Option<Choice> {
-    let best = || findings.iter().map(|&(feature, (found, _))| (feature, found));
+    let best = || findings.iter().filter_map(|&(feature, (found, _))| Some((feature, found?)));
     let middles = || findings.iter().filter_map(|&(feature, (_, middle))| Some((feature, middle?)));
-    if let Some(gain) = gains_nothing(best())
+    if let Some(gain) = gains_nothing(best(), noise)
         && let Some((feature, cut)) = most_cuts(middles())
     {
         return Some(Choice { feature, gain, least: gain, cut: Some(cut) });

@@ -22,7 +22,7 @@ use crate::grow::subtree::PendingSubtree;
 use crate::grow::top::{LevelSearch, OpenNode, PendingPartition, Worker, node_feature, search_again};
 use crate::grow::tree_piece::TreePiece;
 use crate::partition::partition;
-use crate::search::{Incumbent, gains_nothing};
+use crate::search::Incumbent;
 use crate::split::{Aim, Division, Found, near};
 use crate::wire::{Wire, refuse};
 
@@ -197,23 +197,24 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
         let (fit, worker) = (search.fit, &mut self.workers[0]);
         let mut findings = Vec::with_capacity(open.len());
         for (k, open) in open.iter().enumerate() {
-            let found: Vec<(usize, Found)> =
-                candidates.iter().enumerate().filter_map(|(own, of)| Some((own, of[k].found?))).collect();
             let noise = shared.criterion.noise(&open.node);
-            // Without a gain here, there may be none at any worker.
-            let avoids_chain = C::OFTEN_GAINS_NOTHING && gains_nothing(found.iter().copied()).is_some();
-            let top = found.iter().map(|(_, found)| found.top).fold(0.0, f64::max);
+            let top = candidates.iter().filter_map(|of| of[k].found).map(|found| found.top).fold(0.0, f64::max);
             // The highest gain of all workers is no lower, so what does not tie with this one can't
-            // win.
+            // win. If that is no more than noise here, there may be no gain at any worker.
             let least = near(top, noise);
-            let could_win = found.into_iter().filter(|(_, found)| avoids_chain || found.top >= least);
-            findings.push(Vec::from_iter(could_win.map(|(own, found)| {
+            let avoids_chain = C::OFTEN_GAINS_NOTHING && least <= 0.0;
+            let could_win = |found: Option<Found>| found.is_some_and(|found| found.top >= least);
+            let mut of_node = Vec::new();
+            for (own, of) in candidates.iter().enumerate() {
                 let middle = avoids_chain.then(|| {
                     let part = node_feature(fit, open, own, &features[own], has_missing[own], &self.ranks);
                     search_again(fit, open, &part, Aim::Middle, worker)
                 });
-                (shared.own.features[own], (found, middle.flatten()))
-            })));
+                if avoids_chain || could_win(of[k].found) {
+                    of_node.push((shared.own.features[own], (of[k].found, middle.flatten())));
+                }
+            }
+            findings.push(of_node);
         }
         self.partitions.clear();
         self.waiting.append(&mut self.arriving);

@@ -47,9 +47,10 @@ pub(super) struct NodeReport {
 }
 wire_struct!(NodeReport { kind, summary, noise });
 
-/// The best cut of a feature, which is numbered in the whole table. Where no cut gains anything and
-/// the criterion avoids chains, also the cut in the middle of the feature.
-pub(super) type Finding = (usize, (Found, Option<Found>));
+/// The best cut of a feature, which is numbered in the whole table; `None` if it was skipped or has
+/// no allowed cut. Where no cut of the worker gains anything and the criterion avoids chains, also
+/// the cut in the middle of the feature.
+pub(super) type Finding = (usize, (Option<Found>, Option<Found>));
 
 /// A worker's findings for each open node: those that could win, in ascending order of features.
 pub(super) type Findings = Vec<Vec<Finding>>;

@@ -231,7 +231,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
         let found = candidates.iter().filter_map(|candidate| {
             let cut = Cut { n_left: candidate.cut.n_left(), missing_left: candidate.cut.missing_left };
             let gain = candidate.gain?;
-            Some((candidate.feature, Found { top: gain, gain, cut }))
+            Some((candidate.feature, Some(Found { top: gain, gain, cut })))
         });
         // A feature has one cut, so its first cut that ties with the highest gain is this one.
         let split = decide(found, fit.criterion.noise(node), false, |_, _| None)?;

@@ -168,7 +168,8 @@ impl<X: Cell, C: RunningSums> SparseEngine<'_, X, C> {
         let search = NodeSearch { engine: self, open, start, contributions: &contributions };
         let findings = search.find_cuts(&search.draw(&mut workers[0].drawer), workers);
         let Worker { contest, scratch, .. } = &mut workers[0];
-        let (found, noise) = (findings.iter().copied(), fit.criterion.noise(node));
+        let (found, noise) =
+            (findings.iter().map(|&(feature, found)| (feature, Some(found))), fit.criterion.noise(node));
         let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
             contest.restart_for(aim);
             search.offer(open.rows.find(feature)?, contest, scratch);

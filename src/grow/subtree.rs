@@ -705,8 +705,7 @@ impl Search {
                 incumbent = contest.found().map_or(incumbent, |found| found.top.max(incumbent));
             }
         }
-        let found =
-            features.iter().zip(findings.iter()).filter_map(|(&feature, found)| Some((feature as usize, (*found)?)));
+        let found = features.iter().zip(findings.iter()).map(|(&feature, &found)| (feature as usize, found));
         decide(found, noise, avoids_chains, |feature, aim| {
             contest.restart_for(aim);
             sweep(feature, contest);

@@ -131,6 +131,13 @@ pub(crate) struct Candidate {
     pub found: Option<Found>,
 }
 
+impl Candidate {
+    /// Whether it may win: false if its feature was not drawn.
+    fn is_evaluated(&self) -> bool {
+        self.bound != Some(f64::NEG_INFINITY)
+    }
+}
+
 /// Buffers of one thread.
 pub(crate) struct Worker<C: Criterion> {
     spare: SortedColumn<C::Item>,
@@ -265,7 +272,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         let Columns { features, has_missing, .. } = columns;
         let mut partitions = Vec::new();
         for (k, open) in open.iter().enumerate() {
-            let found = candidates.iter().enumerate().filter_map(|(feature, of)| Some((feature, of.get(k)?.found?)));
+            let evaluated = candidates.iter().filter_map(|of| of.get(k)).filter(|one| one.is_evaluated());
+            let found = evaluated.map(|one| (one.feature, one.found));
             let noise = fit.criterion.noise(&open.node);
             let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
                 let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);

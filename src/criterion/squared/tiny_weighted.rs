@@ -177,9 +177,10 @@ impl TinyGains for TinyWeightedNode {
         self.first < n_left && n_left <= self.last + 1
     }
 
+    /// Where weights differ vastly, the weight of a side may round to 0 and its gain to infinity.
     #[inline(always)]
     fn is_precise(&self, gain: f64) -> bool {
-        gain * self.weight >= self.loss * LEAST_SHARE
+        self.loss < f64::INFINITY && gain * self.weight >= self.loss * LEAST_SHARE
     }
 
     fn exact_gain(&self, left: &[u8]) -> f64 {
