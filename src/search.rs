@@ -36,17 +36,17 @@ impl Incumbent {
 ///
 /// A feature reports the first cut that ties with its own highest gain. If that cut doesn't tie
 /// with the highest gain of all, `search_again` finds the feature's first cut with at least the
-/// gain that does. If no cut of the node gains more than noise and `avoids_chains` is true, the
-/// feature with the most cuts wins, with the cut in the middle of them. All features take part then:
-/// which of them were skipped depends on the threads.
+/// gain that does. If no cut of the node gains more than `nothing`, the feature with the most cuts
+/// wins, with the cut in the middle of them. All features take part then, because it depends on the
+/// threads which of them were skipped.
 pub(crate) fn decide(
     findings: impl Iterator<Item = (usize, Option<Found>)> + Clone,
     noise: f64,
-    avoids_chains: bool,
+    nothing: Option<f64>,
     mut search_again: impl FnMut(usize, Aim) -> Option<Found>,
 ) -> Option<Split> {
     let found = findings.clone().filter_map(|(feature, found)| Some((feature, found?)));
-    if avoids_chains && let Some(gain) = gains_nothing(found.clone(), noise) {
+    if let Some(gain) = gains_nothing(found.clone(), nothing) {
         let middles = findings.filter_map(|(feature, _)| Some((feature, search_again(feature, Aim::Middle)?)));
         return most_cuts(middles).map(|(feature, cut)| Split { feature, gain, cut });
     }
@@ -55,9 +55,10 @@ pub(crate) fn decide(
     Some(Split { feature, gain, cut: cut.or_else(again)? })
 }
 
-/// The highest gain of all features, if it is no more than noise.
-pub(crate) fn gains_nothing(found: impl Iterator<Item = (usize, Found)>, noise: f64) -> Option<f64> {
-    found.map(|(_, found)| found.top).reduce(f64::max).filter(|&gain| near(gain, noise) <= 0.0)
+/// The highest gain of all features, if that is nothing.
+pub(crate) fn gains_nothing(found: impl Iterator<Item = (usize, Found)>, nothing: Option<f64>) -> Option<f64> {
+    let gain = found.map(|(_, found)| found.top).reduce(f64::max)?;
+    (near(gain, nothing?) <= 0.0).then_some(gain)
 }
 
 /// The first feature with the most cuts, and its cut. `middles` have the cut in the middle of each
@@ -99,9 +100,9 @@ mod tests {
     #[test]
     fn the_first_feature_that_ties_wins() {
         let findings = [found(1.0, 1.0), found(2.0, 2.0), found(2.0 + 1e-12, 2.0)];
-        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, true, |_, _| None).unwrap();
+        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, None, |_, _| None).unwrap();
         assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 2.0 + 1e-12, 1));
-        assert!(decide(std::iter::empty(), 0.0, true, |_, _| None).is_none());
+        assert!(decide(std::iter::empty(), 0.0, None, |_, _| None).is_none());
     }
 
     #[test]
@@ -113,7 +114,7 @@ mod tests {
             assert!(feature == 0 && least > 1.0 && least <= 1.0 + step);
             Some(Found { cut: Cut { n_left: 7, missing_left: false }, ..found(1.0, 1.0) })
         };
-        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, true, again).unwrap();
+        let split = decide(findings.into_iter().map(Some).enumerate(), 0.0, None, again).unwrap();
         assert_eq!((split.feature, split.cut.n_left), (0, 7));
     }
 
@@ -126,13 +127,13 @@ mod tests {
             Some(Found { cut: Cut { n_left: 4, missing_left: false }, ..found(n_cuts, n_cuts) })
         };
         // With this noise, a gain of 1 is none.
-        let split = decide(findings.into_iter().enumerate(), 2.0, true, again).unwrap();
+        let split = decide(findings.into_iter().enumerate(), 2.0, Some(2.0), again).unwrap();
         assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
         // Features that were skipped take part.
         let skipped = [findings[0], findings[1], None, None];
-        let split = decide(skipped.into_iter().enumerate(), 2.0, true, again).unwrap();
+        let split = decide(skipped.into_iter().enumerate(), 2.0, Some(2.0), again).unwrap();
         assert_eq!((split.feature, split.gain, split.cut.n_left), (1, 1.0, 4));
-        let first = decide(findings.into_iter().enumerate(), 2.0, false, again).unwrap();
+        let first = decide(findings.into_iter().enumerate(), 2.0, None, again).unwrap();
         assert_eq!((first.feature, first.cut.n_left), (0, 1));
     }
 }

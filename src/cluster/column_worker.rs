@@ -63,7 +63,8 @@ impl From<Vec<f64>> for Cells {
 /// // One worker has both features, so that there is nobody to send anything to.
 /// let (x, y) = (vec![0.0, 1.0, 2.0, 5.0, 5.0, 4.0], [1.0, 1.0, 5.0]);
 /// let (target, params) = (Target::Values(&y), Params::default());
-/// let mut worker = ColumnWorker::new(Cells::Double(x), &[0, 1], 2, target, None, Loss::SquaredError, &params)?;
+/// let (cells, loss) = (Cells::Double(x), Loss::SquaredError);
+/// let mut worker = ColumnWorker::new(cells, &[0, 1], 2, target, None, loss, &params)?;
 /// let mut driver = Driver::new(&[vec![0, 1]], 2, &params)?;
 /// let root = worker.root(&worker.has_missing())?;
 /// driver.begin(&root)?;
@@ -340,6 +341,7 @@ impl<X: Cell, C: Criterion> Shared<X, C> {
             kind: self.kind(node, depth),
             summary: NodeSummary::new(&self.criterion, node, self.units),
             noise: self.criterion.noise(node),
+            nothing: self.criterion.nothing(node),
         }
     }
 }

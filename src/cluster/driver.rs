@@ -46,6 +46,7 @@ pub struct Driver {
 struct OpenNode {
     id: usize,
     noise: f64,
+    nothing: Option<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -125,7 +126,7 @@ impl Driver {
         for (node, open) in self.open.iter().enumerate() {
             let mut found: Vec<_> = findings.iter().flat_map(|nodes| nodes[node].iter().copied()).collect();
             found.sort_unstable_by_key(|&(feature, _)| feature);
-            if let Some(choice) = decide_node(&found, open.noise) {
+            if let Some(choice) = decide_node(&found, open) {
                 let Some(&owner) = self.owners.get(choice.feature) else {
                     return refuse(format!("has feature {}, which no worker has", choice.feature));
                 };
@@ -207,13 +208,13 @@ impl Driver {
     }
 
     /// Appends a node to the top of the tree, and returns its number.
-    fn add_node(&mut self, NodeReport { kind, summary, noise }: NodeReport) -> usize {
+    fn add_node(&mut self, NodeReport { kind, summary, noise, nothing }: NodeReport) -> usize {
         let rows = summary.rows;
         let id = self.tree.push_summary(summary);
         match kind {
             NodeKind::Leaf => {}
             NodeKind::Small => self.arriving.push(SmallNode { id, rows }),
-            NodeKind::Open => self.open.push(OpenNode { id, noise }),
+            NodeKind::Open => self.open.push(OpenNode { id, noise, nothing }),
         }
         id
     }
@@ -235,13 +236,13 @@ impl Driver {
 
 /// Chooses among the findings of all workers, in ascending order of the features, as
 /// [`decide`](crate::search::decide) does.
-fn decide_node(findings: &[Finding], noise: f64) -> Option<Choice> {
+fn decide_node(findings: &[Finding], open: &OpenNode) -> Option<Choice> {
     let best = || findings.iter().filter_map(|&(feature, (found, _))| Some((feature, found?)));
     let middles = || findings.iter().filter_map(|&(feature, (_, middle))| Some((feature, middle?)));
-    if let Some(gain) = gains_nothing(best(), noise)
+    if let Some(gain) = gains_nothing(best(), open.nothing)
         && let Some((feature, cut)) = most_cuts(middles())
     {
         return Some(Choice { feature, gain, least: gain, cut: Some(cut) });
     }
-    choose(best(), noise)
+    choose(best(), open.noise)
 }

@@ -200,9 +200,9 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
             let noise = shared.criterion.noise(&open.node);
             let top = candidates.iter().filter_map(|of| of[k].found).map(|found| found.top).fold(0.0, f64::max);
             // The highest gain of all workers is no lower, so what does not tie with this one can't
-            // win. If that is no more than noise here, there may be no gain at any worker.
+            // win. If it is nothing, there may be no gain at any worker.
             let least = near(top, noise);
-            let avoids_chain = C::OFTEN_GAINS_NOTHING && least <= 0.0;
+            let avoids_chain = shared.criterion.nothing(&open.node).is_some_and(|nothing| near(top, nothing) <= 0.0);
             let could_win = |found: Option<Found>| found.is_some_and(|found| found.top >= least);
             let mut of_node = Vec::new();
             for (own, of) in candidates.iter().enumerate() {

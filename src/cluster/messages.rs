@@ -44,8 +44,10 @@ pub(super) struct NodeReport {
     pub summary: NodeSummary,
     /// Absolute error of the node's gains.
     pub noise: f64,
+    /// The gain up to which a cut gains nothing.
+    pub nothing: Option<f64>,
 }
-wire_struct!(NodeReport { kind, summary, noise });
+wire_struct!(NodeReport { kind, summary, noise, nothing });
 
 /// The best cut of a feature, which is numbered in the whole table; `None` if it was skipped or has
 /// no allowed cut. Where no cut of the worker gains anything and the criterion avoids chains, also

@@ -10,9 +10,9 @@
 //! driver        begin
 //! until the driver is done
 //!     each worker   search            partition the columns, search the open nodes
-//!     driver        decide            the best cut of all features, in ascending order (`search.rs`)
+//!     driver        decide            the best cut of all features (`search.rs`)
 //!     while the driver has a hand-over
-//!         each worker   extract       cells and orders of the small nodes, a parcel for each worker
+//!         each worker   extract       cells and orders of the small nodes, a parcel per worker
 //!         each worker   finish        grow its small nodes by `grow/subtree.rs`, from all parcels
 //!         driver        finished
 //!     winners       divide            describe the children, note the side of each row: n bits

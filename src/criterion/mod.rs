@@ -63,6 +63,12 @@ pub(crate) trait Criterion: Sync + Sized {
     /// Whether the criterion itself forbids some cuts, by the targets of a side.
     const FORBIDS_SIDES: bool = false;
 
+    /// The gain up to which a cut of a node gains nothing, if that is frequent. Without weights,
+    /// gains are exact.
+    fn nothing(&self, node: &Self::NodeStats) -> Option<f64> {
+        Self::OFTEN_GAINS_NOTHING.then(|| if Self::WEIGHTED { self.noise(node) } else { 0.0 })
+    }
+
     /// Describes the targets of a node; they ascend if the criterion ranks them. Reported
     /// statistics may depend on the order of the items by rounding; sums that decide between splits
     /// must not depend on it at all.

@@ -317,9 +317,10 @@ proptest! {
         check_engines(&task, &criterion, &items, &order)?;
     }
 
-    /// A least weight that forbids no cut turns off the kernels for tiny nodes and pairs of weighted
-    /// rows. With and without them, trees are the same to the last bit: for counts, such as those of a
-    /// bootstrap, for other weights, and for weights that floats must not decide about.
+    /// A least weight that forbids no cut turns off the kernels for tiny nodes and pairs of
+    /// weighted rows. With and without them, trees are the same to the last bit: for counts, such
+    /// as those of a bootstrap, for other weights, and for weights that floats must not decide
+    /// about.
     #[test]
     fn kernels_for_tiny_nodes_of_weighted_rows_change_no_bit(drawing in drawings(), kind in 0..3usize) {
         let (x, y) = drawing.data();

@@ -469,7 +469,7 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
                 incumbent.raise(found.map_or(0.0, |found| found.top));
             }
         });
-        let split = decide(work.iter().copied(), noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+        let split = decide(work.iter().copied(), noise, fit.criterion.nothing(node), |feature, aim| {
             workers[0].contest.restart_for(aim);
             self.scan(feature, &mut workers[0])
         })?;

@@ -234,7 +234,7 @@ impl<X: Cell, C: Criterion> Table<'_, X, C> {
             Some((candidate.feature, Some(Found { top: gain, gain, cut })))
         });
         // A feature has one cut, so its first cut that ties with the highest gain is this one.
-        let split = decide(found, fit.criterion.noise(node), false, |_, _| None)?;
+        let split = decide(found, fit.criterion.noise(node), None, |_, _| None)?;
         let winner = candidates.iter().find(|candidate| candidate.feature == split.feature)?.cut;
         workers[0].candidates = candidates;
         fit.is_worthwhile(node, &split).then_some((split, winner))

@@ -170,7 +170,7 @@ impl<X: Cell, C: RunningSums> SparseEngine<'_, X, C> {
         let Worker { contest, scratch, .. } = &mut workers[0];
         let (found, noise) =
             (findings.iter().map(|&(feature, found)| (feature, Some(found))), fit.criterion.noise(node));
-        let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+        let split = decide(found, noise, fit.criterion.nothing(node), |feature, aim| {
             contest.restart_for(aim);
             search.offer(open.rows.find(feature)?, contest, scratch);
             contest.found()

@@ -274,7 +274,9 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         // contributions would cost more than it saves.
         let looked_up = is_unknown || C::Ranking::RANKED;
         let noise = fit.criterion.noise(&task.node);
-        search.run(noise, C::OFTEN_GAINS_NOTHING, |feature, contest| view.sweep(feature, looked_up, contest, scratch))
+        search.run(noise, fit.criterion.nothing(&task.node), |feature, contest| {
+            view.sweep(feature, looked_up, contest, scratch)
+        })
     }
 
     /// Grows a tiny node with its descendants. Returns false if the node is not tiny.
@@ -687,7 +689,12 @@ impl Search {
 
     /// Sweeps the feature with the largest bound, then every feature that could still win, and
     /// decides.
-    fn run(&mut self, noise: f64, avoids_chains: bool, mut sweep: impl FnMut(usize, &mut Tournament)) -> Option<Split> {
+    fn run(
+        &mut self,
+        noise: f64,
+        nothing: Option<f64>,
+        mut sweep: impl FnMut(usize, &mut Tournament),
+    ) -> Option<Split> {
         let Self { bounds, findings, contest, features, .. } = self;
         let mut favourite = 0;
         for place in 1..bounds.len() {
@@ -706,7 +713,7 @@ impl Search {
             }
         }
         let found = features.iter().zip(findings.iter()).map(|(&feature, &found)| (feature as usize, found));
-        decide(found, noise, avoids_chains, |feature, aim| {
+        decide(found, noise, nothing, |feature, aim| {
             contest.restart_for(aim);
             sweep(feature, contest);
             contest.found()

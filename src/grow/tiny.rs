@@ -17,8 +17,8 @@
 //! The criterion's [`TinyKernel`] evaluates cuts: `criterion/squared/tiny.rs`,
 //! `criterion/squared/tiny_weighted.rs` and, for targets without weights,
 //! `criterion/quantile/tiny.rs`. Its fast results are approximate and decide where one cut is
-//! clearly the best. Close calls are decided by integers, as in larger nodes. Memory per thread: 256
-//! bytes per feature and a table of 64 kB.
+//! clearly the best. Close calls are decided by integers, as in larger nodes. Memory per thread:
+//! 256 bytes per feature and a table of 64 kB.
 
 use super::Fit;
 use super::inherited::Inherited;

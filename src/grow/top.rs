@@ -275,7 +275,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             let evaluated = candidates.iter().filter_map(|of| of.get(k)).filter(|one| one.is_evaluated());
             let found = evaluated.map(|one| (one.feature, one.found));
             let noise = fit.criterion.noise(&open.node);
-            let split = decide(found, noise, C::OFTEN_GAINS_NOTHING, |feature, aim| {
+            let split = decide(found, noise, fit.criterion.nothing(&open.node), |feature, aim| {
                 let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);
                 search_again(fit, open, &part, aim, &mut workers[0])
             });

@@ -137,7 +137,8 @@ pub struct ModelOf<P> {
 /// A share of a class is at most 1, up to rounding.
 const LARGEST_SHARE: f64 = 1.0 + 1e-9;
 
-/// Returns an error if a node has a number that is no share of a class; a node has `n_values` numbers.
+/// Returns an error if a node has a number that is no share of a class; a node has `n_values`
+/// numbers.
 fn check_shares(tree: &Tree, n_values: usize) -> Result<()> {
     let values = &tree.statistics.values;
     match values.iter().position(|share| !(0.0..=LARGEST_SHARE).contains(share)) {

@@ -26,8 +26,8 @@ const FEATURES_AT_ONCE: usize = 4;
 
 /// What floats may do to a bound.
 struct Tolerance {
-    /// The share of a gain that the allowance for rounding may add. The smaller this share, the more
-    /// an error of `t` is magnified.
+    /// The share of a gain that the allowance for rounding may add. The smaller this share, the
+    /// more an error of `t` is magnified.
     share: f64,
     /// A cut that gains more than all others by this share wins. It is far above the rounding of a
     /// gain whose `t` is not small beside its error.
@@ -121,8 +121,8 @@ fn bound(
     for bound in bounds {
         *bound = (*bound * (1.0 + 2.0 * share) + room) * error.weight;
     }
-    // `t` is at least the root of close / largest scale. Twice its error, as a share of that, must be
-    // far below `clear`.
+    // `t` is at least the root of close / largest scale. Twice its error, as a share of that, must
+    // be far below `clear`.
     if n_rivals > 1 || close < error.largest_scale * (20.0 / clear * error.of_sum).powi(2) {
         return BoundVerdict::Bounded;
     }
@@ -163,7 +163,8 @@ trait SmallGains {
 
     fn add(&self, sums: Self::Sums, row: u16) -> Self::Sums;
 
-    /// `t² · (1/k + 1/(m − k))` of the cut behind this place; 0 if there are too few rows before it.
+    /// `t² · (1/k + 1/(m − k))` of the cut behind this place; 0 if there are too few rows before
+    /// it.
     fn gain(&self, sums: Self::Sums, place: usize) -> f64;
 }
 

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Which cuts are allowed is a matter of values of X, read at random, and most features can't win:
-//! so a feature's cuts are checked only when one of them is near the highest gain. Loops over places
-//! have the fixed length `N` and no branches that are hard to predict.
+//! so a feature's cuts are checked only when one of them is near the highest gain. Loops over
+//! places have the fixed length `N` and no branches that are hard to predict.
 
 use crate::columns::local::{MAX_TINY_ROWS as MAX_ROWS, TinyOrder};
 use crate::criterion::TinyNode;

@@ -2,8 +2,8 @@
 //!
 //! With `t` the sum of the first rows' weights times their deviations from the node's mean, and `w`
 //! and `W` the weight on the left and of the node, the gain of a cut is `t² · W / (w · (W − w))`.
-//! Nodes are described, and close calls decided, by the code of larger nodes: so a tiny node reports
-//! the same bits as any other. `tiny_search.rs` has the search.
+//! Nodes are described, and close calls decided, by the code of larger nodes: so a tiny node
+//! reports the same bits as any other. `tiny_search.rs` has the search.
 
 use super::tiny_search::{LEAST_SHARE, TinyGains, TinySearch};
 use super::{NodeGrids, SquaredError, SquaredNode, Sums};
