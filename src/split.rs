@@ -251,7 +251,10 @@ impl Contest for Tournament {
     }
 
     fn raise(&mut self, gain: f64) {
-        self.floor = self.floor.max(near(gain, self.noise));
+        // The middle is that of all cuts.
+        if !self.finds_middle {
+            self.floor = self.floor.max(near(gain, self.noise));
+        }
     }
 
     fn offer(&mut self, gain: f64, cut: Cut) {

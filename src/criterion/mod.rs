@@ -63,10 +63,9 @@ pub(crate) trait Criterion: Sync + Sized {
     /// Whether the criterion itself forbids some cuts, by the targets of a side.
     const FORBIDS_SIDES: bool = false;
 
-    /// The gain up to which a cut of a node gains nothing, if that is frequent. Without weights,
-    /// gains are exact.
+    /// The gain up to which a cut of a node gains nothing, if that is frequent.
     fn nothing(&self, node: &Self::NodeStats) -> Option<f64> {
-        Self::OFTEN_GAINS_NOTHING.then(|| if Self::WEIGHTED { self.noise(node) } else { 0.0 })
+        Self::OFTEN_GAINS_NOTHING.then(|| self.noise(node))
     }
 
     /// Describes the targets of a node; they ascend if the criterion ranks them. Reported
