@@ -275,7 +275,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let looked_up = is_unknown || C::Ranking::RANKED;
         let noise = fit.criterion.noise(&task.node);
         search.run(noise, fit.criterion.nothing(&task.node), |feature, contest| {
-            view.sweep(feature, looked_up, contest, scratch)
+            view.sweep(feature, looked_up, contest, scratch);
         })
     }
 
