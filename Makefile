@@ -31,7 +31,7 @@ unexport MAKEFLAGS MFLAGS
 .SUFFIXES:
 # `setup` and `compile-tests` do nothing that `test` does not do; CI runs them beside the linters.
 .PHONY: help build demo setup compile-tests test test-rust test-python test-oldest explore fuzz valgrind docs lint lint-rust lint-python \
-    format bench compare soak \
+    format bench compare soak soak-cluster \
     wheel build-wheel build-sdist try-wheel try-sdist try-wheel-musl test-wheel test-free-threaded crate links publish \
     lint-workflows msrv clean
 
@@ -96,12 +96,13 @@ test-python: $(FOR_TESTS) ## Python tests on the release build
 # this repository, for which new versions are good enough.
 target/oldest.txt: pyproject.toml
 	mkdir -p target
-	$(PYTHON) -c 'import tomllib; \
+	$(PYTHON) -c 'import re, tomllib; \
 	    p = tomllib.load(open("pyproject.toml", "rb")); \
 	    extras = p["project"]["optional-dependencies"]; \
 	    floors = p["build-system"]["requires"] + p["project"]["dependencies"] \
 	        + extras["test"] + extras["onnx"] + extras["plot"]; \
-	    print(*sorted({one.split(",")[0].replace(">=", "==") for one in floors}), sep="\n")' > $@
+	    parts = [re.match(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)", one).groups() for one in floors]; \
+	    print(*sorted({f"{name}=={floor}" for name, floor in parts}), sep="\n")' > $@
 
 # A new environment whenever a version changes: pip does not lower what is installed.
 target/oldest/pyvenv.cfg: target/oldest.txt
@@ -189,12 +190,16 @@ format: $(VENV)/requirements-lint.txt ## rewrite the sources in the house style
 bench: ## Rust benchmarks: kernels, whole fits and predictions
 	$(CARGO) bench
 
-# A whole run rewrites docs/benchmarks, a part of one (COMPARE_ARGS) goes to target/compare.
+# A whole run rewrites docs/benchmarks and the figures of other pages, a part of one (COMPARE_ARGS) goes to target/compare.
 compare: $(VENV)/installed $(VENV)/requirements-bench.txt ## times, losses and memory beside the peers' (COMPARE_ARGS=--quick: three minutes)
 	PYTHONPATH=benches $(PY) -m compare $(COMPARE_ARGS)
 
 soak: $(VENV)/installed ## 16 threads that fit and predict on shared models for a minute, every result checked
 	$(PY) benches/soak.py $(SOAK_ARGS)
+
+# CLUSTER_SEED picks other moments.
+soak-cluster: $(FOR_TESTS) ## 100 faults of Dask workers during fits, CLUSTER_MOMENTS of them; takes some 15 minutes
+	CLUSTER_MOMENTS=$${CLUSTER_MOMENTS:-100} $(PY) -m pytest -n 0 -q -s tests/python/test_dask_failures.py
 
 # ---- ship ------------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ mod friedman;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use friedman::Friedman;
-use splitwood::{Cell, Loss, Matrix, MedianMethod, Params, Target, fit};
+use splitwood::{Cell, ColumnOrders, Loss, Matrix, MaxFeatures, MedianMethod, Params, Splitter, Target, fit};
 
 fn main() {
     divan::main();
@@ -134,4 +134,81 @@ fn entropy_1_thread<const DEPTH: i64>(bencher: Bencher<'_, '_>, n_classes: usize
     let data = Friedman::new(100_000, 10);
     let codes = data.classes(n_classes);
     Case::classes(&codes, n_classes, Loss::Entropy, DEPTH).bench(bencher, &data.narrow(), &data);
+}
+
+/// Number of columns, number of drawn features, and how orders are made. `COLUMNS_PER_DRAWN` in
+/// `params/valid.rs` is set by these.
+fn drawn() -> impl Iterator<Item = (usize, i64, ColumnOrders)> {
+    [(10, 1), (10, 2), (10, 3), (10, 5), (20, 4), (30, 10), (50, 7), (50, 12), (50, 25), (200, 14)]
+        .into_iter()
+        .flat_map(|(columns, drawn)| {
+            [ColumnOrders::Carried, ColumnOrders::OnDemand].map(|orders| (columns, drawn, orders))
+        })
+}
+
+fn bench_drawn(
+    bencher: Bencher<'_, '_>,
+    target: &dyn Fn(&Friedman) -> Vec<f64>,
+    loss: Loss,
+    case: (usize, i64, ColumnOrders),
+) {
+    let (n_columns, count, column_orders) = case;
+    let data = Friedman::new(50_000, n_columns);
+    let (x, y) = (data.narrow(), target(&data));
+    let x = Matrix::from_rows(&x, data.n_rows, n_columns).unwrap();
+    let codes: Vec<u32> = y.iter().map(|&y| y as u32).collect();
+    let target = if loss == Loss::Gini { Target::Classes { codes: &codes, n_classes: 2 } } else { Target::Values(&y) };
+    let params =
+        Params { max_features: MaxFeatures::Count(count), column_orders, n_jobs: Some(1), ..Params::default() };
+    bencher.counter(ItemsCount::new(data.n_rows * n_columns)).bench(|| fit(&x, target, None, loss, &params).unwrap());
+}
+
+#[divan::bench(args = drawn(), sample_count = 5)]
+fn squared_drawn_1_thread(bencher: Bencher<'_, '_>, case: (usize, i64, ColumnOrders)) {
+    bench_drawn(bencher, &|data| data.y.clone(), Loss::SquaredError, case);
+}
+
+#[divan::bench(args = drawn(), sample_count = 5)]
+fn gini_drawn_1_thread(bencher: Bencher<'_, '_>, case: (usize, i64, ColumnOrders)) {
+    bench_drawn(bencher, &|data| data.classes(2).into_iter().map(f64::from).collect(), Loss::Gini, case);
+}
+
+#[divan::bench(args = drawn(), sample_count = 5)]
+fn absolute_drawn_1_thread(bencher: Bencher<'_, '_>, case: (usize, i64, ColumnOrders)) {
+    bench_drawn(bencher, &|data| data.y.clone(), Loss::AbsoluteError, case);
+}
+
+/// Random thresholds of all features, and of the square root of their number for two classes, by
+/// number of threads.
+#[divan::bench(args = [1, 2], consts = [false, true], sample_count = 10)]
+fn random_thresholds<const CLASSES: bool>(bencher: Bencher<'_, '_>, n_jobs: i64) {
+    let data = Friedman::new(100_000, 10);
+    let (cells, codes) = (data.narrow(), data.classes(2));
+    let x = Matrix::from_rows(&cells, data.n_rows, data.n_columns).unwrap();
+    let (target, loss, max_features) = if CLASSES {
+        (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Gini, MaxFeatures::Sqrt)
+    } else {
+        (Target::Values(&data.y), Loss::SquaredError, MaxFeatures::All)
+    };
+    let params = Params { splitter: Splitter::Random, max_features, n_jobs: Some(n_jobs), ..Params::default() };
+    bencher
+        .counter(ItemsCount::new(data.n_rows * data.n_columns))
+        .bench(|| fit(&x, target, None, loss, &params).unwrap());
+}
+
+/// Ten distinct values per column.
+#[divan::bench(args = DEPTHS, sample_count = 10)]
+fn squared_coarse_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
+    let data = Friedman::new(100_000, 10);
+    let coarse: Vec<f32> = data.x.iter().map(|&value| (10.0 * value).floor() as f32).collect();
+    Case::squared(&data, depth, 1).bench(bencher, &coarse, &data);
+}
+
+/// One cell in ten is missing.
+#[divan::bench(args = DEPTHS, sample_count = 10)]
+fn squared_missing_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
+    let data = Friedman::new(100_000, 10);
+    let mut x = data.narrow();
+    x.iter_mut().enumerate().filter(|(cell, _)| cell * 7919 % 10_007 < 1_000).for_each(|(_, value)| *value = f32::NAN);
+    Case::squared(&data, depth, 1).bench(bencher, &x, &data);
 }

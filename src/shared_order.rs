@@ -22,6 +22,7 @@ use crate::threads::Team;
 const NONE: u32 = u32::MAX;
 
 /// The rows in the order of each column, and of the targets.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SharedOrder {
     /// Empty if X is sparse, or no tree needs an order.
     columns: Vec<Vec<u32>>,

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 /// Gains that differ by less than this share are ties. It is far above rounding (1e-15) and far
 /// below any difference that data can support.
-const TIE: f64 = 1e-11;
+pub(crate) const TIE: f64 = 1e-11;
 
 /// Where a node's range of a column is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +165,28 @@ impl Contest for &mut dyn Contest {
 
     fn offer(&mut self, gain: f64, cut: Cut) {
         (**self).offer(gain, cut);
+    }
+}
+
+/// A contest in which the gains of one feature are multiplied by a factor of up to 1.
+pub(crate) struct Discounted<'a> {
+    pub contest: &'a mut dyn Contest,
+    pub factor: f64,
+}
+
+impl Contest for Discounted<'_> {
+    /// A little lower, so that no rounding excludes a gain that ties.
+    fn bar(&self) -> f64 {
+        let bar = self.contest.bar();
+        if self.factor == 1.0 { bar } else { bar / self.factor * (1.0 - 4.0 * f64::EPSILON) }
+    }
+
+    fn raise(&mut self, gain: f64) {
+        self.contest.raise(gain * self.factor);
+    }
+
+    fn offer(&mut self, gain: f64, cut: Cut) {
+        self.contest.offer(gain * self.factor, cut);
     }
 }
 

@@ -119,6 +119,11 @@ impl Team {
         Ok(Self { pool, cancelled: Arc::default(), finished_rows: AtomicUsize::new(0), n_rows })
     }
 
+    /// The calling thread alone, which nothing cancels.
+    pub fn of_caller() -> Self {
+        Self { pool: None, cancelled: Arc::default(), finished_rows: AtomicUsize::new(0), n_rows: 1 }
+    }
+
     /// The team of one tree of a forest: this team, or one thread of it. It is cancelled together
     /// with this team, but counts rows of its own.
     pub fn of_tree(&self, n_threads: usize) -> Self {
@@ -152,28 +157,34 @@ impl Team {
         let workers = scratches.len().min(items.len());
         let queue = Mutex::new(items.iter_mut());
         let (queue, work) = (&queue, &work);
-        pool.scope(|scope| {
-            for scratch in &mut scratches[..workers] {
-                scope.spawn(move |_| {
-                    // The lock is released before the work begins.
-                    while let Some(item) = { queue.lock().unwrap_or_else(PoisonError::into_inner).next() } {
-                        work(scratch, item);
-                    }
-                });
-            }
+        let jobs = scratches[..workers].iter_mut().map(|scratch| -> Job<'_> {
+            Box::new(move || {
+                // The lock is released before the work begins.
+                while let Some(item) = { queue.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+                    work(scratch, item);
+                }
+            })
         });
+        run_all(pool, jobs.collect());
     }
 
     /// Runs `work` on the pool while the calling thread waits and calls `go_on`, every `POLL`, with
     /// the share of finished rows. When it returns false, the task is cancelled.
     pub fn supervise<R: Send>(&self, work: impl FnOnce() -> R + Send, mut go_on: impl FnMut(f64) -> bool) -> R {
         let Some(pool) = &self.pool else { return work() };
+        let mut result = None;
+        self.watch(pool, Box::new(|| result = Some(work())), &mut go_on);
+        result.expect("the worker has ended")
+    }
+
+    /// [`Team::supervise`] for a job of any kind.
+    fn watch(&self, pool: &ThreadPool, job: Job<'_>, go_on: &mut dyn FnMut(f64) -> bool) {
         let outcome = Mutex::new(None);
         let done = Condvar::new();
         pool.in_place_scope(|scope| {
             scope.spawn(|_| {
                 // A panic is passed on to the caller, which would otherwise wait for ever.
-                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                 done.notify_one();
             });
@@ -189,11 +200,23 @@ impl Team {
                 }
             }
         });
-        match outcome.into_inner().unwrap_or_else(PoisonError::into_inner).expect("the worker has ended") {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
+        if let Some(Err(panic)) = outcome.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            std::panic::resume_unwind(panic);
         }
     }
+}
+
+/// Work for one thread. It is boxed so that rayon's machinery is compiled once, and not for each
+/// kind of work: that would be a sixth of the whole crate.
+type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Runs all jobs on the pool and waits for them.
+fn run_all(pool: &ThreadPool, jobs: Vec<Job<'_>>) {
+    pool.scope(|scope| {
+        for job in jobs {
+            scope.spawn(|_| job());
+        }
+    });
 }
 
 #[cfg(test)]

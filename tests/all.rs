@@ -9,6 +9,7 @@ mod brute_force;
 mod choices;
 mod cluster;
 mod extremes;
+mod forest_example;
 mod fuzz;
 mod invariance;
 mod medians;

@@ -76,22 +76,33 @@ proptest! {
 
 /// Replays best-first growth: makes the splits of the small tree in the order of their gains, and
 /// checks that no split which was left out gains more, up to rounding. Of splits that gain the same
-/// up to rounding, any may have been made first: those whose children were left out are made last.
+/// up to rounding, any may have been made first: those that would be followed by the largest gain
+/// that was left out are made last.
 fn check_best_first(whole: &Tree, few: &Tree) -> TestCaseResult {
     let loss = |id: usize| whole.weight(id) * whole.impurity(id);
     let gain = |id: usize| whole.children(id).map_or(0.0, |(left, right)| loss(id) - loss(left) - loss(right));
+    let tolerance = 1e-10 * loss(0);
     // Nodes that could be split next, oldest first, as pairs of node ids in both trees.
     let mut open = vec![(0, 0)];
     loop {
-        let near = |gain: f64| gain - 1e-10 * loss(0);
+        let near = |gain: f64| gain - tolerance;
         let made = |k: &usize| few.children(open[*k].1).is_some();
         let most = (0..open.len()).filter(made).map(|k| gain(open[k].0)).fold(f64::NEG_INFINITY, f64::max);
+        // The largest gain that is left out once this split is made, and those below it that gain
+        // more and so come next.
         let left_out = |k: &usize| {
-            let (old, new) = open[*k];
-            let (old, new) = (whole.children(old).expect("a split"), few.children(new).expect("a split"));
-            let children = [(old.0, new.0), (old.1, new.1)];
-            let ends = children.into_iter().filter(|&(_, new)| few.children(new).is_none());
-            ends.map(|(old, _)| gain(old)).fold(0.0, f64::max)
+            let (mut largest, mut next) = (0.0, vec![open[*k]]);
+            while let Some((old, new)) = next.pop() {
+                let (old, new) = (whole.children(old).expect("a split"), few.children(new).expect("a split"));
+                for (old, new) in [(old.0, new.0), (old.1, new.1)] {
+                    if few.children(new).is_none() {
+                        largest = gain(old).max(largest);
+                    } else if gain(old) > most + tolerance {
+                        next.push((old, new));
+                    }
+                }
+            }
+            largest
         };
         let equals = (0..open.len()).filter(|k| made(k) && gain(open[*k].0) >= near(most));
         let Some(next) = equals.min_by(|a, b| left_out(a).total_cmp(&left_out(b))) else { break };

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{
-    Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size, SparseColumns, Splitter, Target, Tree,
-    fit, fit_sparse,
+    ColumnOrders, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size, SparseColumns, Splitter,
+    Target, Tree, fit, fit_sparse,
 };
 
 use crate::common::draw::Dice;
@@ -95,8 +95,12 @@ fn params(dice: &mut Dice, n_columns: usize) -> Params {
         seed: dice.below(1 << 20) as u64,
         monotonic_cst: seldom(dice, None, |dice| Some(per_column(dice, n_columns, |dice| dice.below(4) as i8 - 1))),
         categories: seldom(dice, None, |dice| Some(per_column(dice, n_columns, |dice| dice.below(6) as u32))),
+        category_smoothing: seldom(dice, usual.category_smoothing, |dice| number(dice, 5.0)),
         ccp_alpha: seldom(dice, 0.0, |dice| number(dice, 0.2)),
         median_method: seldom(dice, MedianMethod::RankBitmap, |_| MedianMethod::TwoHeaps),
+        column_orders: seldom(dice, ColumnOrders::Auto, |dice| {
+            if dice.chance(0.5) { ColumnOrders::Carried } else { ColumnOrders::OnDemand }
+        }),
         n_jobs: seldom(dice, Some(1), |dice| Some(integer(dice))),
     }
 }

@@ -162,7 +162,7 @@ proptest! {
         prop_assume!(y.iter().any(|&y| y > 0.0));
         let weights = weighted.then(|| (0..n_rows).map(|_| 0.5 + dice.unit()).collect());
         let table = Table { columns: vec![codes.clone()], y, n_classes, weights, loss };
-        let params = Params { categories: Some(vec![n_categories]), ..Params::default() };
+        let params = Params { categories: Some(vec![n_categories]), category_smoothing: 0.0, ..Params::default() };
         prop_assert_eq!(fit_compressed(&table, &params, |cell| cell), table.fit(&params));
         let tree = table.fit(&Params { max_depth: Some(1), ..params });
         let part_loss = |rows: &mut dyn Iterator<Item = usize>| definition.loss(&rows.map(|row| table.row(row)).collect::<Vec<Row>>());
@@ -233,19 +233,15 @@ fn what_categories_cannot_do() {
     let y = [1.0, 2.0, 3.0, 4.0];
     let with = |categories: u32| Params { categories: Some(vec![categories]), ..Params::default() };
     let ask = |loss, params: &Params| refusal(fit(&x, Target::Values(&y), None, loss, params));
-    for loss in [Loss::AbsoluteError, Loss::Quantile(0.1)] {
-        assert_eq!(ask(loss, &with(3)).0, "categorical_features");
-    }
     let (name, problem) = ask(Loss::SquaredError, &with(2));
     assert!(name == "categorical_features" && problem.contains("has 2 in row 2"), "{problem}");
     let random = Params { splitter: Splitter::Random, ..with(3) };
     assert_eq!(ask(Loss::SquaredError, &random).0, "categorical_features");
     let monotonic = Params { monotonic_cst: Some(vec![1]), ..with(3) };
     assert_eq!(ask(Loss::SquaredError, &monotonic).0, "categorical_features");
-    let classes = Target::Classes { codes: &[0, 1, 2, 0], n_classes: 3 };
-    assert_eq!(refusal(fit(&x, classes, None, Loss::Gini, &with(3))).0, "categorical_features");
-    let many = Target::ManyValues { values: &[0.0; 8], n_outputs: 2 };
-    assert_eq!(refusal(fit(&x, many, None, Loss::SquaredError, &with(3))).0, "categorical_features");
+    for category_smoothing in [-1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(ask(Loss::SquaredError, &Params { category_smoothing, ..with(3) }).0, "categorical_smoothing");
+    }
 }
 
 #[test]

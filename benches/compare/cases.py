@@ -26,7 +26,10 @@ TREE = "tree"
 EXTRA_TREE = "extra tree"
 FOREST = "random forest"
 EXTRA_FOREST = "extra-trees forest"
-FORESTS = (FOREST, EXTRA_FOREST)
+QUANTILE_FOREST = "quantile forest"
+FORESTS = (FOREST, EXTRA_FOREST, QUANTILE_FOREST)
+# What a quantile forest predicts.
+QUANTILES = (0.1, 0.5, 0.9)
 
 # Kinds of weights.
 UNIFORM = "weights"
@@ -103,7 +106,11 @@ class Case:
 
     def includes(self, peer: str) -> bool:
         """Whether this peer is measured."""
-        return not self.only_targets or any(target.against == peer for target in self.targets)
+        return not self.only_targets or self.names(peer)
+
+    def names(self, peer: str) -> bool:
+        """Whether a target names this peer."""
+        return any(target.against == peer for target in self.targets)
 
     def under(self, setting: Setting) -> Self:
         """The same case with the changes of a setting."""
@@ -133,7 +140,7 @@ class Case:
     def title(self) -> str:
         parts = [
             "" if self.source == FRIEDMAN1 else self.source,
-            f"{self.rows:,} × {self.columns}",
+            f"{self.rows:,} × {self.columns:,}",
             "" if self.model == TREE else self._model,
             self._target,
             self.weights,
@@ -180,6 +187,8 @@ class Prediction(Case):
     predicted: int = 1_000_000
     # Calls that are timed together: a call of a microsecond is shorter than reading the clock.
     calls: int = 1
+    # Whether each call comes after a pause, as in a service. Otherwise calls follow each other.
+    idle: bool = False
 
     @property
     def x_rows(self) -> int:
@@ -188,18 +197,24 @@ class Prediction(Case):
     @property
     def title(self) -> str:
         leaves = self._depth if self.depth else f"{self.rows:,} leaves"
+        if self.min_samples_leaf > 1:
+            leaves = f"leaves of {self.min_samples_leaf} or more of {self.rows:,} rows"
         if self.model in FORESTS:
             leaves = f"{self._model}, {leaves}"
         rows = "one row" if self.predicted == 1 else f"{self.predicted:,} rows"
-        return f"predict {rows} × {self.columns} {self.dtype}, {leaves}"
+        what = (
+            f"predict {len(QUANTILES)} quantiles of" if self.model == QUANTILE_FOREST else "predict"
+        )
+        idle = ", from idle" if self.idle else ""
+        return f"{what} {rows} × {self.columns} {self.dtype}, {leaves}{idle}"
 
 
 @dataclass(frozen=True)
 class Series:
-    """Cases that differ only in the number of rows or columns, to show how cost grows."""
+    """Cases that differ only in the number of rows, columns or trees, to show how cost grows."""
 
     title: str
-    # "rows" or "columns".
+    # "rows", "columns" or "trees".
     along: str
     # By name, the smallest first.
     cases: tuple[str, ...]
@@ -207,4 +222,6 @@ class Series:
     of: str = "time"
 
     def size(self, case: Case) -> int:
+        if self.along == "trees":
+            return case.n_trees
         return case.x_rows if self.along == "rows" else case.columns

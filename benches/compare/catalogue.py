@@ -153,11 +153,17 @@ _DEPTH6 = Prediction(
     quick=True,
 )
 _DEPTH12 = Prediction("predict-depth12", 100_000, 12, (Target("scikit-learn", 10),), quick=True)
+_MANY_LEAVES = Prediction(
+    "predict-100k-leaves",
+    100_000,
+    None,
+    (Target("scikit-learn", 20), Target("YDF", 5)),
+)
 _MILLION_LEAVES = Prediction(
     "predict-1m-leaves",
     1_000_000,
     None,
-    (Target("scikit-learn", 15), Target("YDF", 4)),
+    (Target("scikit-learn", 25), Target("YDF", 4)),
     only_targets=True,
     memory_target=PREDICTION_BYTES,
 )
@@ -185,14 +191,20 @@ PREDICTIONS = (
         quick=False,
     ),
     _DEPTH12,
-    Prediction(
-        "predict-100k-leaves",
-        100_000,
-        None,
-        (Target("scikit-learn", 15), Target("YDF", 5)),
-    ),
+    _MANY_LEAVES,
     _MILLION_LEAVES,
     replace(_MILLION_LEAVES, name="predict-1m-leaves-double", dtype="float64", targets=()),
+    *(
+        replace(
+            case,
+            name=f"{case.name}-idle",
+            idle=True,
+            targets=(Target("scikit-learn", ratio),),
+            only_targets=True,
+            memory_target=None,
+        )
+        for case, ratio in ((_MANY_LEAVES, 20), (_MILLION_LEAVES, 25))
+    ),
     Prediction(
         "predict-wide",
         100_000,
@@ -219,6 +231,16 @@ GROUPS = {
     "Predictions": PREDICTIONS,
     "Predictions of forests": forest_cases.PREDICTIONS,
 }
+# Groups of cases that several peers can fit: one picture shows these, another one the rest.
+PLAIN = (
+    "Squared error",
+    "Absolute error",
+    "Two classes",
+    "Depth limits",
+    "Few and many columns",
+    "Hard kinds of data",
+    "Predictions",
+)
 CASES = tuple(replace(case, group=group) for group, cases in GROUPS.items() for case in cases)
 
 ALONG_COLUMNS = ("10k-2", "10k", "10k-50", "10k-200")
@@ -241,6 +263,10 @@ SERIES = (
         ("predict-1k-rows", "predict-10k-rows", "predict-100k-rows", "predict-depth12"),
     ),
     Series("fit of 10,000 rows, squared error", "columns", ALONG_COLUMNS),
+    Series("fit of a forest of 20", "rows", ("forest-1k-20", "forest-10k-20", "forest-100k")),
+    Series(
+        "fit of a forest, 10,000 rows", "trees", ("forest-10k-5", "forest-10k-20", "forest-10k")
+    ),
     Series("fit, squared error", "rows", ("10k", "100k", "1m"), of="memory"),
     Series("fit of 10,000 rows, squared error", "columns", ALONG_COLUMNS[1:], of="memory"),
 )

@@ -2,12 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 
-from compare import machine, plots, report, store, ways
+from compare import cluster, figures, machine, plots, report, store, ways
 from compare.cases import Case, Prediction
 from compare.catalogue import CASES, in_memory_series
 from compare.memory import measure_memory
@@ -16,16 +18,14 @@ from compare.results import Result, Run
 from compare.systems import OURS, PEERS, System
 from compare.timing import Rounds, expected_seconds, measure, measure_predictions
 
-PARTS = ("fit", "predict", "memory", "ways")
+PARTS = ("fit", "predict", "memory", "ways", "cluster")
 ROOT = Path(__file__).parents[2]
 # A whole run is published. A part of a run must not replace it.
 PUBLISHED = ROOT / "docs" / "benchmarks"
 SCRATCH = ROOT / "target" / "compare"
 
-FITS = Rounds(repeat=15, slow_repeat=5, slow_seconds=1.0, once_seconds=12.0)
-PREDICTIONS = Rounds(repeat=15, slow_repeat=5, slow_seconds=0.5, once_seconds=12.0)
-QUICK_FITS = Rounds(repeat=3, slow_repeat=2, slow_seconds=0.5, once_seconds=1.5)
-QUICK_PREDICTIONS = Rounds(repeat=5, slow_repeat=2, slow_seconds=0.3, once_seconds=2.0)
+ROUNDS = Rounds(repeat=10, seconds=3.0)
+QUICK_ROUNDS = Rounds(repeat=3, seconds=0.5)
 # The limit of the plain numpy trees in the short run.
 QUICK_NAIVE_SECONDS = 0.5
 # The time to start a process and to import a package.
@@ -45,7 +45,7 @@ def parser(doc: str) -> argparse.ArgumentParser:
     add("--cases", nargs="+", choices=names, metavar="CASE", help=f"of {', '.join(names)}")
     add("--peers", nargs="*", choices=peers, metavar="PEER", help=f"of {'; '.join(peers)}")
     add("--threads", type=int, default=2, help="for systems that can use them (default: 2)")
-    add("--repeat", type=int, help="rounds of what is not slow (default: 5 fits, 15 predictions)")
+    add("--repeat", type=int, help="rounds of what is not slow (default: 10)")
     add(
         "--out",
         type=Path,
@@ -55,7 +55,8 @@ def parser(doc: str) -> argparse.ArgumentParser:
     add(
         "--redraw",
         action="store_true",
-        help="measure nothing: page and pictures again, from the results.json in the folder",
+        help="measure nothing: page and pictures again, from the results.json in the folder; for "
+        "--out docs/benchmarks, also the figures of the other pages",
     )
     return parser
 
@@ -102,13 +103,12 @@ class Comparison:
         self.quick = options.quick
         self.threads = options.threads
         self.systems = _chosen_systems(options)
-        self.fits = QUICK_FITS if options.quick else FITS
-        self.predictions = QUICK_PREDICTIONS if options.quick else PREDICTIONS
+        self.rounds = QUICK_ROUNDS if options.quick else ROUNDS
         if options.repeat is not None:
-            self.fits = replace(self.fits, repeat=options.repeat)
-            self.predictions = replace(self.predictions, repeat=options.repeat)
+            self.rounds = replace(self.rounds, repeat=options.repeat)
         self.cases = _chosen_cases(options)
         self.out = options.out
+        self.failed: list[str] = []
         self.run = Run(
             machine.describe(),
             machine.moment(),
@@ -117,14 +117,13 @@ class Comparison:
             _partial(options),
         )
         self.progress = Progress(
-            sum(self._planned(case) for case in self.cases) + WAYS_SECONDS * ("ways" in self.parts)
+            sum(self._planned(case) for case in self.cases)
+            + WAYS_SECONDS * ("ways" in self.parts)
+            + cluster.planned_seconds(self.quick) * ("cluster" in self.parts)
         )
 
     def _is_timed(self, case: Case) -> bool:
         return ("predict" if isinstance(case, Prediction) else "fit") in self.parts
-
-    def _rounds(self, case: Case) -> Rounds:
-        return self.predictions if isinstance(case, Prediction) else self.fits
 
     def _measured_for_memory(self, case: Case) -> list[System]:
         """All systems in the series of memory; only splitwood for a target or in the short run."""
@@ -136,7 +135,7 @@ class Comparison:
         return [one for one in systems if asked and one.takes_part(case)]
 
     def _planned(self, case: Case) -> float:
-        timed = expected_seconds(case, self.systems, self._rounds(case))
+        timed = expected_seconds(case, self.systems, self.rounds)
         memory = (
             PROCESS_SECONDS + one.expected_seconds(case) for one in self._measured_for_memory(case)
         )
@@ -147,7 +146,12 @@ class Comparison:
         print(f"{report.setting(self.run)}\n", flush=True)
         for case in self.cases:
             self.progress.enter(self._planned(case))
-            result = self._measure_case(case)
+            try:
+                result = self._measure_case(case)
+            except Exception:  # of a peer, say; the other cases are still worth their time
+                self.failed.append(case.name)
+                traceback.print_exc()
+                continue
             if not result.measured and not result.memory:
                 continue
             self.run.results.append(result)
@@ -160,15 +164,27 @@ class Comparison:
             self.progress("obvious ways to predict")
             self.run.ways.update(ways.compare(self.out / report.PICTURES["ways"]))
             store.save(self.run, self.out / "results.json")
+        if "cluster" in self.parts:
+            self.progress.enter(cluster.planned_seconds(self.quick))
+            for title, times in self._fits_on_a_cluster():
+                self.run.cluster[title] = times
+                store.save(self.run, self.out / "results.json")
+            self.progress.clear()
+            print(f"{cluster.cluster_table(self.run.cluster)}\n", flush=True)
         self.progress.clear()
         print(f"measured in {clock(self.progress.elapsed)} minutes", file=sys.stderr)
+
+    def _fits_on_a_cluster(self) -> Iterator[tuple[str, dict[str, list[float]]]]:
+        with_peer = any(system.name == "XGBoost" for system in self.systems)
+        return cluster.compare(self.threads, self.quick, with_peer, self.progress)
 
     def _measure_case(self, case: Case) -> Result:
         result = Result(case)
         if self._is_timed(case):
             work = measure_predictions if isinstance(case, Prediction) else measure
-            rounds = self._rounds(case)
-            result.measured.extend(work(case, self.systems, rounds, self.threads, self.progress))
+            result.measured.extend(
+                work(case, self.systems, self.rounds, self.threads, self.progress)
+            )
         for system in self._measured_for_memory(case):
             planned = PROCESS_SECONDS + system.expected_seconds(case)
             self.progress(f"{case.name}: memory, {system.name}", planned)
@@ -181,7 +197,8 @@ class Comparison:
 def publish(run: Run, out: Path) -> None:
     """The pictures, and the page that shows them."""
     drawings = {
-        "ratios": plots.draw_ratios,
+        "ratios": partial(plots.draw_ratios, plain=True),
+        "options": partial(plots.draw_ratios, plain=False),
         "times": plots.draw_times,
         "memory": plots.draw_memory,
     }
@@ -194,13 +211,18 @@ def publish(run: Run, out: Path) -> None:
 def main(doc: str, arguments: Sequence[str] | None = None) -> None:
     options = parser(doc).parse_args(arguments)
     options.out = options.out or (SCRATCH if _partial(options) else PUBLISHED)
+    failed: list[str] = []
     if options.redraw:
         run = store.load(options.out / "results.json")
     else:
         options.out.mkdir(parents=True, exist_ok=True)
         comparison = Comparison(options)
         comparison.measure()
-        run = comparison.run
+        run, failed = comparison.run, comparison.failed
         print(report.summary(run))
     publish(run, options.out)
+    if options.out.resolve() == PUBLISHED:
+        figures.write(run, ROOT)
     print(f"\n{options.out / 'README.md'} has the report")
+    if failed:
+        sys.exit(f"these cases failed: {', '.join(failed)}")

@@ -4,17 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from compare.cases import Case
+from compare.cases import QUANTILE_FOREST, QUANTILES, Case
 from compare.systems import Predict
 
 
 def loss(predict: Predict, case: Case, X: Any, y: np.ndarray) -> float:
     """The mean loss over rows and outputs.
 
-    It is the squared or absolute error, or the Poisson deviance; for classes, Brier's score, which
-    of two classes counts the second alone.
+    It is the squared or absolute error, or the Poisson deviance; for quantiles, the mean pinball
+    loss; for classes, Brier's score, which of two classes counts the second alone.
     """
     predicted = np.asarray(predict(X), dtype=np.float64)
+    if case.model == QUANTILE_FOREST:
+        over = predicted - y[:, None]
+        shares = np.array(QUANTILES)
+        return float(np.mean(np.where(over > 0, (1 - shares) * over, -shares * over)))
     if case.n_classes > 2 or (case.n_classes and case.n_outputs > 1):
         # One array of probabilities per output, and one column per class.
         is_class = y.T[..., None] == np.arange(case.n_classes)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compare.cases import Case, Prediction
+from compare.cases import FORESTS, Case, Prediction
 from compare.data import make_data, make_rows
 from compare.systems import System
 from compare.timing import WARM_UP_ROWS
@@ -35,10 +35,12 @@ class Memory:
     cells: int
     # For predictions: what the first one added, which may prepare the tree for the next ones.
     first: int | None = None
+    # Of these bytes, those of a fitted forest, which stay. Those of a single tree are few.
+    kept: int = 0
 
     @property
     def sizes(self) -> float:
-        return self.added / self.size
+        return (self.added - self.kept) / self.size
 
     @property
     def beyond(self) -> int:
@@ -65,13 +67,21 @@ def _give_back_free_memory() -> None:
 
 
 def _added(work: Callable[[], object]) -> int:
+    """Measure what work adds at its peak."""
+    return _added_and_kept(work)[0]
+
+
+def _added_and_kept(work: Callable[[], object]) -> tuple[int, int]:
+    """Measure what work adds at its peak, and what its result keeps."""
     _give_back_free_memory()
     Path("/proc/self/clear_refs").write_text(RESET_PEAK)
     before = _resident("VmRSS")
     result = work()  # kept until the peak was read
     added = _resident("VmHWM") - before
+    _give_back_free_memory()
+    kept = _resident("VmRSS") - before
     del result
-    return added
+    return added, kept
 
 
 def _measure_here(case: Case, system: System, threads: int) -> Memory:
@@ -79,8 +89,9 @@ def _measure_here(case: Case, system: System, threads: int) -> Memory:
     predict = system.fit(small, make_data(small), threads)
     data = make_data(case)
     if not isinstance(case, Prediction):
-        added = _added(lambda: system.fit(case, data, threads))
-        return Memory(added, data.X.nbytes, data.X.size)
+        added, kept = _added_and_kept(lambda: system.fit(case, data, threads))
+        is_forest = case.model in FORESTS
+        return Memory(added, data.X.nbytes, data.X.size, kept=kept if is_forest else 0)
     rows = make_rows(case)
     predict(rows)
     predict = system.fit(case, data, threads)

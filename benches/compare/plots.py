@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from compare.cases import OURS_NAME, Series
-from compare.catalogue import SERIES
+from compare.catalogue import PLAIN, SERIES
 from compare.growth import Growth, growths
 from compare.markdown import megabytes, ratio, seconds
 from compare.results import Result, Run
@@ -33,6 +33,10 @@ STYLES = {
     "YDF": Style("#0072B2", "^"),
     "XGBoost": Style("#009E73", "D"),
     "LightGBM": Style("#CC79A7", "v", dashed=True),
+    "ranger": Style("#E69F00", "P"),
+    "scikit-learn-intelex": Style("#56B4E9", "X", dashed=True),
+    "quantile-forest": Style("#7A5195", "h"),
+    "quantile-forest, sampled": Style("#7A5195", "h", dashed=True),
 }
 OTHER = Style("#767676", "x")
 
@@ -201,9 +205,16 @@ def draw_memory(run: Run, file: Path) -> bool:
     return _panels(run, "memory", title, megabytes, file)
 
 
-def draw_ratios(run: Run, file: Path) -> bool:
-    """A bar for the fastest exact peer in each case, a marker per peer, a line at the ratio 1."""
-    results = [result for result in run.results if result.ours and result.best_exact_peer()]
+def draw_ratios(run: Run, file: Path, plain: bool) -> bool:
+    """A bar for the fastest exact peer in each case, a marker per peer, a line at the ratio 1.
+
+    The cases are those of the plain groups, or the others.
+    """
+    results = [
+        result
+        for result in run.results
+        if result.ours and result.best_exact_peer() and (result.case.group in PLAIN) == plain
+    ]
     if not results:
         return False
     pyplot = pyplot_for_files()
@@ -276,4 +287,6 @@ def _legend_of_systems(figure, axes, results: list[Result]) -> None:
         )
         for name in names
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False
+    )

@@ -6,31 +6,34 @@ from statistics import median
 
 from compare.cases import OURS_NAME, Prediction
 from compare.catalogue import GROUPS, SERIES, SQUARED, WEIGHTED
+from compare.cluster import cluster_table, target_lines
 from compare.growth import Growth, growths
 from compare.markdown import megabytes, ratio, seconds, table
 from compare.results import Result, Run, less_memory, not_ahead, verdicts
 from compare.systems import OURS, PEERS, System
 from compare.timing import Measured
 
+GLANCE = "At a glance"
 RATIOS = "Beside other packages"
 WAYS = "Walking down a tree in Python"
 PICTURES = {
     "ratios": "ratios.png",
+    "options": "options.png",
     "times": "times.png",
     "memory": "memory.png",
     "ways": "prediction-ways.png",
 }
 INTRODUCTION = """\
-How fast splitwood fits and predicts beside scikit-learn, YDF, XGBoost and LightGBM, how much memory a fit
-needs, and where splitwood is not ahead. One command measured every figure on this page, in one run on
-one machine:
+How fast splitwood fits and predicts beside other packages, how much memory a fit needs, and where
+splitwood is not ahead. One command measured every figure on this page, in one run on one machine:
 
 ```sh
 make compare
 ```
 
-It takes about half an hour and rewrites this page, its pictures and `results.json`, which holds every
-single time. `make compare COMPARE_ARGS=--quick` takes three minutes and writes to `target/compare`."""
+It takes about half an hour and rewrites this page, its pictures, `results.json`, which holds every
+single time, and the figures of the other pages. `make compare COMPARE_ARGS=--quick` takes three minutes
+and writes to `target/compare`."""
 METHOD = """\
 How the figures were measured:
 
@@ -44,6 +47,11 @@ How the figures were measured:
 - Only scikit-learn has splitwood's options, several outputs, and sparse X, so other packages are left out
   there.
 - LightGBM sorts features into 255 bins, so its trees are approximate.
+- ranger is an R package, called in the same process. scikit-learn-intelex sorts features into 256 bins.
+  quantile-forest is measured with all rows of each leaf, as in splitwood, and with one random row of
+  each leaf, its default.
+- In the rows "from idle", each prediction comes after a pause, in which threads have gone to sleep.
+- Fast work has ten rounds. Slow work has as many as fit into three seconds, and one at least.
 - The systems called "numpy" are what one writes without a compiler. They are measured where a fit takes
   seconds: presorted features with running sums (squared error, classes), running medians with two heaps
   (absolute error), and row numbers that are partitioned at every node (prediction)."""
@@ -223,7 +231,7 @@ def group_tables(run: Run, group: str) -> str:
     systems = list(dict.fromkeys(one.system.name for result in results for one in result.measured))
     labels = {one.system.name: label(one.system) for result in results for one in result.measured}
     wide = [
-        [result.case.title, *(_cell(result, result.named(name)) for name in systems)]
+        [result.case.title, *(cell(result, result.named(name)) for name in systems)]
         for result in results
     ]
     long = [
@@ -233,14 +241,14 @@ def group_tables(run: Run, group: str) -> str:
         [
             f"### {group}",
             table(["best time (ratio)", *(labels[name] for name in systems)], wide),
-            "<details><summary>Spread, rounds and training losses</summary>",
+            "<details><summary>Spread, rounds and losses</summary>",
             table(["case", *HEADER], long),
             "</details>",
         ]
     )
 
 
-def _cell(result: Result, one: Measured | None) -> str:
+def cell(result: Result, one: Measured | None) -> str:
     if one is None:
         return "–"
     if one.system.name == OURS_NAME:
@@ -269,6 +277,15 @@ def _medians(result: Result) -> list[Measured | None]:
     return [result.ours, result.named(WEIGHTED.name)]
 
 
+def median_times(result: Result) -> tuple[float, float | None] | None:
+    """How many times the time of squared error a median takes, without and with weights."""
+    means = result.named(SQUARED.name)
+    if means is None:
+        return None
+    plain, weighted = _medians(result)
+    return plain.best / means.best, weighted and weighted.best / means.best
+
+
 def _over(means: Measured, one: Measured | None) -> str:
     return "–" if one is None else f"{seconds(one.best)} ({one.best / means.best:.2f})"
 
@@ -277,15 +294,10 @@ def overview(run: Run) -> str:
     """The range of the ratios to scikit-learn, of fits and of predictions."""
     sentences = []
     for kind, is_prediction in (("fits", False), ("predictions", True)):
-        ratios = [
-            result.ratio(peer)
-            for result in run.results
-            if isinstance(result.case, Prediction) == is_prediction and result.ours
-            for peer in result.peers
-            if peer.system.name == "scikit-learn"
-        ]
+        results = [one for one in run.results if isinstance(one.case, Prediction) == is_prediction]
+        ratios = [times for times, _ in beside(results, "scikit-learn")]
         if ratios:
-            least, most = ratio(min(ratios)), ratio(max(ratios))
+            least, most = ratio(ratios[0]), ratio(ratios[-1])
             sentences.append(
                 f"In {len(ratios)} {kind}, scikit-learn takes {least} to {most} times splitwood's time; "
                 f"the median is {ratio(median(ratios))}."
@@ -293,15 +305,45 @@ def overview(run: Run) -> str:
     return " ".join(sentences)
 
 
+def beside(results: Iterable[Result], peer: str) -> list[tuple[float, Result]]:
+    """The ratios to a peer's times, the smallest first, with their cases."""
+    pairs = [
+        (result.ratio(one), result)
+        for result in results
+        if result.ours and (one := result.named(peer))
+    ]
+    return sorted(pairs, key=lambda pair: pair[0])
+
+
+def glance_table(run: Run) -> str:
+    """Each group in one line: the best and the worst case beside scikit-learn."""
+    rows = []
+    for group in GROUPS:
+        pairs = beside((one for one in run.results if one.case.group == group), "scikit-learn")
+        if pairs:
+            ends = [
+                f"{ratio(times)}: {result.case.title}" for times, result in (pairs[0], pairs[-1])
+            ]
+            middle = ratio(median(times for times, _ in pairs))
+            rows.append([group, str(len(pairs)), middle, *ends])
+    return table(["scikit-learn's time / splitwood's", "cases", "median", "least", "most"], rows)
+
+
+def _glance_text(run: Run) -> str:
+    return "\n\n".join(filter(None, [overview(run), glance_table(run)]))
+
+
 def summary(run: Run) -> str:
     """What the terminal shows at the end: the targets, then the findings."""
-    sections = [("Targets", verdict_table(run)), *_findings(run)]
+    targets = "\n\n".join([verdict_table(run), "\n".join(target_lines(run.cluster))])
+    sections = [("Targets", targets), *_findings(run)]
     return "\n\n".join(f"## {title}\n\n{text}" for title, text in sections)
 
 
 def _findings(run: Run) -> Iterator[tuple[str, str]]:
     """The sections of the page, each with its title."""
-    yield RATIOS, overview(run)
+    yield GLANCE, _glance_text(run)
+    yield RATIOS, RATIO_WORDS
     yield "Where splitwood is not ahead", _not_ahead_text(run)
     if any(True for series in SERIES for _ in growths(run, series)):
         yield "How cost grows", growth_table(run)
@@ -311,6 +353,8 @@ def _findings(run: Run) -> Iterator[tuple[str, str]]:
         yield "Medians beside means", f"{MEDIAN_WORDS}\n\n{medians}"
     if run.ways:
         yield WAYS, f"{WAYS_WORDS}\n\n{ways_table(run)}"
+    if run.cluster:
+        yield "On a cluster", f"{CLUSTER_WORDS}\n\n{cluster_table(run.cluster)}"
 
 
 def _memory_text(run: Run) -> str:
@@ -326,11 +370,17 @@ def _memory_text(run: Run) -> str:
 
 
 CAPTIONS = {
-    RATIOS: ("ratios", "Time of each peer in each case, as a multiple of splitwood's time"),
-    "How cost grows": ("times", "Time against rows and columns, with each system's slope"),
-    "Memory": ("memory", "Peak memory against rows and columns, with each system's slope"),
-    WAYS: ("ways", "Cumulative time of each way to predict"),
+    RATIOS: (
+        ("ratios", "Time of each peer in each plain case, as a multiple of splitwood's time"),
+        ("options", "The same for real data, options, other targets and inputs, and forests"),
+    ),
+    "How cost grows": (
+        ("times", "Time against rows, columns and trees, with each system's slope"),
+    ),
+    "Memory": (("memory", "Peak memory against rows and columns, with each system's slope"),),
+    WAYS: (("ways", "Cumulative time of each way to predict"),),
 }
+RATIO_WORDS = "The tables of [every case](#every-case) have the times and the losses."
 GROWTH_WORDS = """\
 The slope is that of a line through the points on log axes. A slope of 1 means that cost is proportional
 to size, 2 that it is quadratic; n·log n has a slope of about 1.1 over these sizes. Where the smallest
@@ -341,23 +391,26 @@ WAYS_WORDS = """\
 The rows of the breast cancer data, predicted again and again: by scikit-learn, by splitwood, and by three
 ways to walk down the same tree in Python and numpy."""
 
+CLUSTER_WORDS = """\
+A tree on a [Dask cluster](../cluster.md) on this machine, beside the same tree by one process with as many
+threads as the cluster has workers. Each worker has one thread; the cluster is up, and the rows are in its
+memory. The peer sorts the rows into bins and grows one tree of histograms."""
+
 
 def page(run: Run, pictures: Iterable[str]) -> str:
     """The whole report; `pictures` are the keys of those that were drawn."""
     drawn = set(pictures)
-    parts = ["# Benchmarks", INTRODUCTION, "## Machine and method", setting(run), METHOD]
+    parts = ["# Benchmarks", INTRODUCTION]
     for title, text in _findings(run):
         parts.append(f"## {title}")
         if title == "How cost grows":
             parts.append(GROWTH_WORDS)
         if title in CAPTIONS:
-            parts += _picture(*CAPTIONS[title], drawn)
+            parts += [
+                f"![{words}]({PICTURES[key]})" for key, words in CAPTIONS[title] if key in drawn
+            ]
         parts.append(text)
-    parts.append("## Every case")
+    parts += ["## Machine and method", setting(run), METHOD, "## Every case"]
     measured = {result.case.group for result in run.results if result.measured}
     parts += [group_tables(run, group) for group in GROUPS if group in measured]
     return "\n\n".join(parts) + "\n"
-
-
-def _picture(key: str, caption: str, drawn: set[str]) -> list[str]:
-    return [f"![{caption}]({PICTURES[key]})"] if key in drawn else []

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compare.cases import BEST_EXACT_PEER, Case, Limit, Prediction, Target
+from compare.cluster import Times
 from compare.memory import Memory
 from compare.systems import OURS
 from compare.timing import Measured
@@ -72,6 +73,8 @@ class Run:
     results: list[Result] = field(default_factory=list)
     # The best round of each way to predict, in seconds.
     ways: dict[str, float] = field(default_factory=dict)
+    # By title and system, the seconds of each fit on a cluster.
+    cluster: Times = field(default_factory=dict)
 
     def named(self, name: str) -> Result | None:
         """The result of the case of this name, if it was measured."""

@@ -25,6 +25,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "partial": run.partial,
         "cases": [_case_as_json(result) for result in run.results],
         "ways": run.ways,
+        "cluster": run.cluster,
         "growth": [
             {
                 "of": growth.series.of,
@@ -81,6 +82,8 @@ def load(file: Path) -> Run:
         stored["versions"],
         stored["partial"],
         ways=stored["ways"],
+        # Runs of earlier versions have none.
+        cluster=stored.get("cluster", {}),
     )
     for one in stored["cases"]:
         case = cases.get(one["name"])

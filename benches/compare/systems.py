@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from compare import numpy_tree
+from compare import numpy_tree, ranger
 from compare.cases import (
     EXTRA_FOREST,
     EXTRA_TREE,
@@ -22,6 +22,8 @@ from compare.cases import (
     FORESTS,
     MISSING,
     OURS_NAME,
+    QUANTILE_FOREST,
+    QUANTILES,
     SPARSE,
     TEXT,
     TREE,
@@ -40,7 +42,7 @@ XGBOOST_UNLIMITED = 1_000
 # LightGBM keeps a histogram per leaf and column, which takes gigabytes above this number.
 LIGHTGBM_HISTOGRAMS = 50_000
 # The plain numpy trees are left out where they would take longer.
-NAIVE_SECONDS = 10.0
+NAIVE_SECONDS = 3.0
 # How much longer a fit by absolute error takes, roughly.
 ABSOLUTE_ERROR_FACTOR = 5
 
@@ -52,12 +54,17 @@ ESTIMATORS = {
     FOREST: ("RandomForest", "ensemble"),
     EXTRA_FOREST: ("ExtraTrees", "ensemble"),
 }
+# Only splitwood and quantile-forest have this one.
+QUANTILE_FORESTS = {QUANTILE_FOREST: ("RandomForestQuantile", "quantile_forest")}
 
 
 def _scikit_learn_style(module: str, case: Case, data: Data, **own: Any) -> Predict:
     """Fit an estimator of `module`, which has scikit-learn's names."""
     kind = "Classifier" if case.n_classes else "Regressor"
-    estimator = getattr(import_module(module), ESTIMATORS[case.model][0] + kind)
+    name, _ = (ESTIMATORS | QUANTILE_FORESTS)[case.model]
+    estimator = getattr(import_module(module), name + kind)
+    if case.model == QUANTILE_FOREST:
+        own["default_quantiles"] = list(QUANTILES)
     own |= {"max_depth": case.depth, "min_samples_leaf": case.min_samples_leaf} | case.options
     weights = data.weights if case.weights else None
     if not case.n_classes:
@@ -83,6 +90,22 @@ def fit_scikit_learn(case: Case, data: Data, threads: int) -> Predict:
     return _scikit_learn_style(module, case, data, random_state=0, **own)
 
 
+def fit_intelex(case: Case, data: Data, threads: int) -> Predict:
+    """scikit-learn's forests in Intel's library, with features sorted into 256 bins."""
+    return _scikit_learn_style("sklearnex.ensemble", case, data, random_state=0, n_jobs=threads)
+
+
+def fit_quantile_forest(case: Case, data: Data, threads: int) -> Predict:
+    """All rows of a leaf count, as in splitwood."""
+    exact = {"max_samples_leaf": None, "random_state": 0, "n_jobs": threads}
+    return _scikit_learn_style("quantile_forest", case, data, **exact)
+
+
+def fit_quantile_forest_sampled(case: Case, data: Data, threads: int) -> Predict:
+    """One random row of each leaf counts, which is the package's default."""
+    return _scikit_learn_style("quantile_forest", case, data, random_state=0, n_jobs=threads)
+
+
 def _is_random(case: Case) -> bool:
     return case.model != TREE or not case.options.keys().isdisjoint({"max_features", "splitter"})
 
@@ -95,9 +118,9 @@ def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
     learner = ydf.CartLearner
     if case.model in FORESTS:
         learner, own = ydf.RandomForestLearner, {"num_trees": case.n_trees}
-        # -2 means all; by default it draws a third, or the square root for classes.
+        # By default it draws a third of the features; for classes, the square root of their number.
         if not case.n_classes:
-            own["num_candidate_attributes"] = -2
+            own["num_candidate_attributes_ratio"] = 1.0
         own |= {"compute_oob_performances": False, "winner_take_all": False}
     # For classes its only criterion is the entropy.
     trained = learner(
@@ -149,7 +172,7 @@ def fit_lightgbm(case: Case, data: Data, threads: int) -> Predict:
     model = lightgbm.LGBMRegressor(
         n_estimators=1,
         learning_rate=1.0,
-        num_leaves=case.rows if case.depth is None else 2**case.depth,
+        num_leaves=case.leaves,
         max_depth=-1 if case.depth is None else case.depth,
         min_child_samples=case.min_samples_leaf,
         min_child_weight=0,
@@ -175,6 +198,13 @@ def fit_partition(case: Case, data: Data, threads: int) -> Predict:
 
     tree = DecisionTreeRegressor(max_depth=case.depth, min_samples_leaf=case.min_samples_leaf)
     return Walker.of(tree.fit(data.X, data.y)).recursive_partition
+
+
+def _of_python(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -204,14 +234,13 @@ class System:
     # Whether it is timed when it fits, and when it predicts.
     fits: bool = True
     predicts: bool = True
+    # The installed version of a package, or None.
+    installed: Callable[[str], str | None] = _of_python
 
     @property
     def version(self) -> str | None:
         """The installed version, or None."""
-        try:
-            return version(self.package)
-        except PackageNotFoundError:
-            return None
+        return self.installed(self.package)
 
     @property
     def is_peer(self) -> bool:
@@ -227,7 +256,7 @@ class System:
             and case.model in self.models
             and (self.complete or not _needs_more(case))
             and (self.has_categories or not case.categories)
-            and case.leaves * case.columns <= self.most_histograms
+            and (case.leaves * case.columns <= self.most_histograms or case.names(self.name))
             and self.expected_seconds(case) <= self.patience
         )
 
@@ -235,8 +264,10 @@ class System:
         """Roughly the time of a fit."""
         factor = ABSOLUTE_ERROR_FACTOR if case.criterion == "absolute_error" else 1
         factor *= case.n_trees * case.n_outputs
-        if case.source == SPARSE:
+        if case.source in (SPARSE, TEXT):
             factor *= SPARSE_DENSITY
+        if case.model in FORESTS and not self.parallel:
+            factor *= 0.5  # on two threads
         cells = case.rows * case.columns * case.levels
         return 1e-9 * factor * self.cell_cost * cells + 1e-6 * self.leaf_cost * case.leaves
 
@@ -256,7 +287,14 @@ COMPLETE: dict[str, Any] = {
     "models": tuple(ESTIMATORS),
     "complete": True,
 }
-OURS = System(OURS_NAME, OURS_NAME, fit_splitwood, cell_cost=4, has_categories=True, **COMPLETE)
+OURS = System(
+    OURS_NAME,
+    OURS_NAME,
+    fit_splitwood,
+    cell_cost=4,
+    has_categories=True,
+    **COMPLETE | {"models": (*ESTIMATORS, *QUANTILE_FORESTS)},
+)
 PEERS = (
     System(
         "scikit-learn",
@@ -277,6 +315,32 @@ PEERS = (
         exact=False,
         most_histograms=LIGHTGBM_HISTOGRAMS,
         has_categories=True,
+    ),
+    System(
+        "ranger", "ranger", ranger.fit, cell_cost=50, models=(FOREST,), installed=ranger.version
+    ),
+    System(
+        "scikit-learn-intelex",
+        "scikit-learn-intelex",
+        fit_intelex,
+        cell_cost=20,
+        exact=False,
+        models=(FOREST,),
+    ),
+    System(
+        "quantile-forest",
+        "quantile-forest",
+        fit_quantile_forest,
+        cell_cost=100,
+        models=(QUANTILE_FOREST,),
+    ),
+    System(
+        "quantile-forest, sampled",
+        "quantile-forest",
+        fit_quantile_forest_sampled,
+        cell_cost=100,
+        exact=False,
+        models=(QUANTILE_FOREST,),
     ),
     System(
         "numpy, presorted",

@@ -25,6 +25,8 @@ SETTLE_SECONDS = 0.02
 # A turn lasts at least this long. Short work is repeated, because the first time is too long: the
 # processor has to wake up.
 TURN_SECONDS = 0.1
+# The pause before a prediction that is timed from idle.
+IDLE_SECONDS = 0.3
 WARM_UP_ROWS = 500
 # A first time above this multiple of the expected time counts as a hiccup of the machine.
 HICCUP = 3.0
@@ -32,18 +34,15 @@ HICCUP = 3.0
 
 @dataclass(frozen=True)
 class Rounds:
-    """How often to measure: systems that take longer than `slow_seconds` get fewer rounds."""
+    """How often to measure: what fits into `seconds`, from once to `repeat` times."""
 
     repeat: int
-    slow_repeat: int
-    slow_seconds: float
-    once_seconds: float
+    seconds: float
 
     def wanted(self, seconds: float) -> int:
         """Rounds for a system that takes this long."""
-        if seconds > self.once_seconds:
-            return 1
-        return self.slow_repeat if seconds > self.slow_seconds else self.repeat
+        turn = max(seconds, TURN_SECONDS) + SETTLE_SECONDS
+        return max(1, min(self.repeat, int(self.seconds / turn)))
 
 
 @dataclass
@@ -62,7 +61,7 @@ class Measured:
 # Besides the fits: data, warm-up, losses.
 CASE_SECONDS = 1.0
 # Roughly what all the rounds of a system's predictions take.
-PREDICTION_SECONDS = 0.8
+PREDICTION_SECONDS = 2.0
 
 
 def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> float:
@@ -71,17 +70,20 @@ def expected_seconds(case: Case, systems: Sequence[System], rounds: Rounds) -> f
     for system in systems_for(case, systems):
         fit = system.expected_seconds(case)
         if isinstance(case, Prediction):
-            total += fit + PREDICTION_SECONDS
+            total += fit + min(rounds.seconds, PREDICTION_SECONDS)
         else:
             total += rounds.wanted(fit) * (max(fit, TURN_SECONDS) + SETTLE_SECONDS)
     return total
 
 
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """The best time of the work within one turn, in seconds, and its result."""
+def timed(work: Callable[[], T], idle: bool = False) -> tuple[float, T]:
+    """The best time of the work within one turn, in seconds, and its result.
+
+    From idle, the work is done once, after a pause in which the threads have gone to sleep.
+    """
     gc.collect()
-    time.sleep(SETTLE_SECONDS)
-    best, end = float("inf"), time.perf_counter() + TURN_SECONDS
+    time.sleep(IDLE_SECONDS if idle else SETTLE_SECONDS)
+    best, end = float("inf"), time.perf_counter() + (0.0 if idle else TURN_SECONDS)
     while True:
         start = time.perf_counter()
         result = work()
@@ -167,7 +169,7 @@ def measure_predictions(
             one.best * case.calls if one.seconds else 0.0,
         )
         _, predict = fitted[one.system.name]
-        seconds, _ = timed(partial(_call, predict, rows, case.calls))
+        seconds, _ = timed(partial(_call, predict, rows, case.calls), case.idle)
         one.seconds.append(seconds / case.calls)
     return [one for one, _ in fitted.values()]
 

@@ -47,6 +47,8 @@ highlight_language = "none"
 
 # sphinx.ext.autosummary looks for a relative path in another folder than Sphinx does.
 templates_path = [str(HERE / "templates")]
+# The page of a module lists the names of its `__all__`, also those that it imports.
+autosummary_ignore_module_all = False
 # `name` in a docstring is a link where that name is documented.
 default_role = "py:obj"
 add_module_names = False

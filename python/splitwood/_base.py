@@ -50,6 +50,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator, ABC):
     min_impurity_decrease: float
     ccp_alpha: float
     monotonic_cst: ArrayLike | None
+    # Estimators of earlier versions, whose pickles don't have it, had no brake.
+    categorical_smoothing: float = 0.0
     n_jobs: int | None
 
     def _growth_settings(self) -> dict[str, Any]:
@@ -66,6 +68,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator, ABC):
             "ccp_alpha": self.ccp_alpha,
             "monotonic_cst": _as_signs(self.monotonic_cst, self.n_features_in_, self.n_outputs_),
             "categories": self._n_categories(),
+            "categorical_smoothing": self.categorical_smoothing,
             "n_jobs": self.n_jobs,
         }
 

@@ -48,6 +48,14 @@ class Targets(NamedTuple):
     balance_bags: bool
 
 
+def warn_of_no_new_trees() -> None:
+    warn(
+        "Warm-start fitting without increasing n_estimators does not fit new trees.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 class BaseForest(FittedForest):
     """The part of a forest that does not depend on the kind of its targets."""
 
@@ -76,6 +84,7 @@ class BaseForest(FittedForest):
         max_samples: float | None,
         monotonic_cst: ArrayLike | None,
         categorical_features: CategoricalFeatures,
+        categorical_smoothing: float,
         importance_type: ImportanceType,
     ) -> None:
         self.n_estimators = n_estimators
@@ -97,6 +106,7 @@ class BaseForest(FittedForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
+        self.categorical_smoothing = categorical_smoothing
         self.importance_type = importance_type
 
     # ---- fit -------------------------------------------------------------------------------------
@@ -217,16 +227,14 @@ class BaseForest(FittedForest):
         """Grow the missing trees, join them with the earlier ones, and set the results."""
         n_earlier = 0 if earlier is None else earlier.n_trees
         bags = self._new_bags(len(targets.y), targets.weights, own, n_earlier)
-        wants_oob = self._check_out_of_bag(bags, targets)
+        wants_oob = self._check_out_of_bag(bags)
         if len(bags.seeds) == 0:
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_of_no_new_trees()
             self.forest_, found = earlier, None  # type: ignore[assignment]
         else:
-            found = self._grow(core_columns(rows), targets, bags, wants_oob)
+            # The running score is that of the new trees, so it needs all of them.
+            shows_score = wants_oob and earlier is None
+            found = self._grow(core_columns(rows), targets, bags, wants_oob, shows_score)
             if earlier is None:
                 self._bags = [bags]
             else:
@@ -258,7 +266,7 @@ class BaseForest(FittedForest):
         n_draws = number_of_draws(self.max_samples, n_rows, weights) if draws else None
         return Bags(n_rows, seeds, n_draws, weights if draws else None, counts)
 
-    def _check_out_of_bag(self, bags: Bags, targets: Targets) -> bool:
+    def _check_out_of_bag(self, bags: Bags) -> bool:
         """Check that there are rows out of the bags if they are needed."""
         if self.oob_score and not bags.leave_rows_out:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
@@ -274,8 +282,14 @@ class BaseForest(FittedForest):
             )
         return bool(self.oob_score)
 
-    def _grow(self, X: Any, targets: Targets, bags: Bags, wants_oob: bool) -> OutOfBag | None:
+    def _grow(
+        self, X: Any, targets: Targets, bags: Bags, wants_oob: bool, shows_score: bool
+    ) -> OutOfBag | None:
         """Grow trees, set ``forest_``, and get the sums over the trees that left a row out."""
+
+        def score(out_of_bag: OutOfBag) -> float | None:
+            return self._running_score(out_of_bag, targets) if shows_score else None
+
         settings = self._growth_settings() | bags.settings()
         settings |= {
             "splitter": self._splitter,
@@ -283,8 +297,10 @@ class BaseForest(FittedForest):
             "seed": 0,
             "balanced_subsample": targets.balance_bags,
             "oob": wants_oob,
+            # The core sorts X.
+            "order": None,
         }
-        with shown_trees(self.verbose, len(bags.seeds)) as progress:
+        with shown_trees(self.verbose, len(bags.seeds), score) as progress:
             settings["progress"] = progress
             if targets.n_classes is None:
                 grown = _core.fit_forest_regressor(X, targets.y, targets.weights, settings)
@@ -292,8 +308,19 @@ class BaseForest(FittedForest):
                 grown = _core.fit_forest_classifier(
                     X, targets.y, targets.n_classes, targets.weights, settings
                 )
-        self.forest_, out_of_bag = grown
+            self.forest_, out_of_bag = grown
+            if progress is not None:
+                progress(len(bags.seeds), 1.0, out_of_bag)
         return out_of_bag
+
+    def _running_score(self, out_of_bag: OutOfBag, targets: Targets) -> float | None:
+        """Get the score of the rows that a tree has left out so far; None if they are too few."""
+        sums, n_trees = out_of_bag
+        known = n_trees > 0
+        if known.sum() < 2:
+            return None
+        of_known = targets._replace(y=targets.y[known])
+        return self._score_of((sums[known], n_trees[known]), of_known)[0]
 
     def _set_results(
         self, rows: Any, targets: Targets, out_of_bag: OutOfBag | None, wants_oob: bool

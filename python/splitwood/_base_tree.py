@@ -49,6 +49,7 @@ class BaseTree(ConversionsMixin, BaseModel):
         ccp_alpha: float,
         monotonic_cst: ArrayLike | None,
         categorical_features: CategoricalFeatures,
+        categorical_smoothing: float,
         n_jobs: int | None,
         verbose: int,
     ) -> None:
@@ -65,6 +66,7 @@ class BaseTree(ConversionsMixin, BaseModel):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
+        self.categorical_smoothing = categorical_smoothing
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -90,9 +90,20 @@ def _find_names(wanted: list[str], feature_names: Sequence[str] | None) -> NDArr
 
 def find_labels(column: Column) -> NDArray[Any]:
     """Get the labels that occur in a column, in ascending order if they can be compared."""
+    return in_order(occurring(column)[0])
+
+
+def occurring(column: Column) -> tuple[list[Any], int]:
+    """Get the labels that occur in a column, and the number of rows that have one."""
     places, labels = _factorize(column)
-    occur = np.unique(places[places >= 0])
-    found = list(dict.fromkeys(labels[place] for place in occur if not is_missing(labels[place])))
+    has_label = places >= 0
+    occur = np.unique(places[has_label])
+    found = dict.fromkeys(labels[place] for place in occur if not is_missing(labels[place]))
+    return list(found), int(has_label.sum())
+
+
+def in_order(found: list[Any]) -> NDArray[Any]:
+    """Sort different labels, which are in ascending order if they can be compared."""
     try:
         found.sort()
     except TypeError:
@@ -107,18 +118,30 @@ _MIN_ROWS, _OWN_LABEL = 100, 0.9
 
 def warn_of_identifiers(columns: Sequence[Column], categories: Labels) -> None:
     """Warn of categorical columns in which nearly every row has its own label."""
-    names = []
-    for column, labels in zip(columns, categories, strict=True):
-        n_rows = 0 if labels is None else int((_factorize(column)[0] >= 0).sum())
-        if labels is not None and n_rows >= _MIN_ROWS and len(labels) > _OWN_LABEL * n_rows:
-            names.append(f"{column.name!r} ({len(labels):,} labels in {n_rows:,} rows)")
+    warn_of_own_labels(
+        [
+            (column.name, len(labels), occurring(column)[1])
+            for column, labels in zip(columns, categories, strict=True)
+            if labels is not None
+        ],
+        stacklevel=6,
+    )
+
+
+def warn_of_own_labels(counts: list[tuple[object, int, int]], stacklevel: int) -> None:
+    """The same for columns of which the name and the numbers of labels and of rows are known."""
+    names = [
+        f"{name!r} ({n_labels:,} labels in {n_rows:,} rows)"
+        for name, n_labels, n_rows in counts
+        if n_rows >= _MIN_ROWS and n_labels > _OWN_LABEL * n_rows
+    ]
     if names:
         warnings.warn(
             f"categorical_features: nearly every row has its own label in {', '.join(names)}; such "
             "a column says nothing about new rows: drop it, or pass numbers made of it, for "
             "example the hour of a time stamp",
             UserWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 

@@ -95,7 +95,6 @@ class Seat(ABC):
         # What other seats ask for: the same bytes for all, or a parcel for each.
         self._sides = b""
         self._parcels: list[bytes] = []
-        self._n_received = 0
 
     @abstractmethod
     async def ask(self, seat: int, what: Asked) -> bytes:
@@ -105,8 +104,13 @@ class Seat(ABC):
         """Hand out what another seat asks for. It is async, so that a busy seat answers."""
         return self._sides if what == "sides" else self._parcels[receiver]
 
-    async def _collect(self, seats: Iterable[int], n_seats: int, what: Asked) -> list[bytes]:
-        """Take something from some seats; that of the others is empty."""
+    async def _collect(
+        self, seats: Iterable[int], n_seats: int, what: Asked
+    ) -> tuple[list[bytes], int]:
+        """Take something from some seats, and count the bytes that came from other ones.
+
+        What is not asked for is empty.
+        """
         wanted = set(seats)
         own = self._number
 
@@ -116,8 +120,7 @@ class Seat(ABC):
             return await (self.take(what, own) if seat == own else self.ask(seat, what))
 
         taken = await asyncio.gather(*map(one, range(n_seats)))
-        self._n_received += sum(len(bytes_) for seat, bytes_ in enumerate(taken) if seat != own)
-        return list(taken)
+        return taken, sum(len(bytes_) for seat, bytes_ in enumerate(taken) if seat != own)
 
     def describe(self) -> tuple[Table, list[bool]]:
         """Describe the data, and tell for each feature whether it has missing values."""
@@ -138,9 +141,9 @@ class Seat(ABC):
 
     async def apply(self, splits: bytes, winners: list[int], n_seats: int) -> int:
         """Split the open nodes by the sides that the winners keep; count the bytes received."""
-        sides = await self._collect(winners, n_seats, "sides")
+        sides, n_received = await self._collect(winners, n_seats, "sides")
         await asyncio.to_thread(self._worker.apply, splits, sides)
-        return self._n_received
+        return n_received
 
     def extract(self, plan: bytes) -> None:
         """Pack the small nodes that are handed over."""
@@ -148,8 +151,8 @@ class Seat(ABC):
 
     async def finish(self, n_seats: int) -> tuple[bytes, int]:
         """Grow this seat's share of the small nodes; count the bytes received."""
-        parcels = await self._collect(range(n_seats), n_seats, "parcels")
-        return await asyncio.to_thread(self._worker.finish, parcels), self._n_received
+        parcels, n_received = await self._collect(range(n_seats), n_seats, "parcels")
+        return await asyncio.to_thread(self._worker.finish, parcels), n_received
 
 
 # Called with a line of text that says how far the fit is.
@@ -183,18 +186,20 @@ def grow(
         decisions = driver.decide(on_all("search"))
         while (plan := driver.hand_over()) is not None:
             on_all("extract", plan)
-            finished = on_all("finish", n_seats)
-            n_bytes = sum(n_received for _, n_received in finished)
-            for pieces, _ in finished:
+            for pieces, n_received in on_all("finish", n_seats):
                 driver.finished(pieces)
+                n_bytes += n_received
         n_open, n_waiting, _ = driver.progress()
-        report(f"level {level}: {n_open} large nodes, {n_waiting} small, {n_bytes:,} bytes moved")
-        if not n_open:
-            break
-        winners = driver.winners()
-        divide = [(decisions[k],) if k in winners else None for k in range(n_seats)]
-        divisions = [given or b"" for given in engine.gather("divide", divide)]
-        n_bytes = sum(on_all("apply", driver.divided(divisions), winners, n_seats))
+        sides = [0]
+        if n_open:
+            winners = driver.winners()
+            divide = [(decisions[k],) if k in winners else None for k in range(n_seats)]
+            divisions = [given or b"" for given in engine.gather("divide", divide)]
+            sides = on_all("apply", driver.divided(divisions), winners, n_seats)
+            n_bytes += sum(sides)
+        report(
+            f"level {level}: {n_open} large nodes, {n_waiting} small; up to {max(sides):,} bytes "
+            f"of sides for a worker, {n_bytes:,} bytes moved between workers"
+        )
         level += 1
-    report(f"{n_bytes:,} bytes moved between workers")
     return driver.tree(), described[0][0]

@@ -16,6 +16,7 @@ __all__ = [
     "ColumnWorker",
     "Driver",
     "Forest",
+    "ForestOrder",
     "LeafTargets",
     "RunningMedian",
     "Tree",
@@ -23,6 +24,7 @@ __all__ = [
     "_panic",
     "available_threads",
     "bag_counts",
+    "check_leaf_rows",
     "fit_classifier",
     "fit_forest_classifier",
     "fit_forest_regressor",
@@ -30,6 +32,7 @@ __all__ = [
     "grouped_quantiles",
     "read_model",
     "running_median",
+    "set_values_of_leaves",
     "write_model",
 ]
 
@@ -43,6 +46,8 @@ def available_threads() -> int:
 
 # An array; or the columns of a sparse matrix: number of rows, indptr, indices and data.
 _Cells = NDArray[np.float32] | NDArray[np.float64]
+# How many rows each node keeps, these rows, and the targets of all training rows.
+_LeafRows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 _Entries = tuple[int, NDArray[np.int64], NDArray[np.int32], _Cells]
 
 def fit_regressor(
@@ -61,6 +66,15 @@ def fit_classifier(
     settings: dict[str, Any],
 ) -> Tree:
     """Grow a classification tree from class codes ``0 .. n_classes - 1``."""
+
+def set_values_of_leaves(
+    tree: Tree,
+    leaves: NDArray[np.int64],
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    settings: dict[str, Any],
+) -> Tree:
+    """Set the values of a regression tree's leaves from the targets and leaves of its rows."""
 
 # For each row: values summed over the trees that did not see it, and the number of these trees.
 _OutOfBag = tuple[NDArray[np.float64], NDArray[np.uint32]]
@@ -82,6 +96,19 @@ def fit_forest_classifier(
 ) -> tuple[Forest, _OutOfBag | None]:
     """Grow a forest of classification trees from class codes ``0 .. n_classes - 1``."""
 
+@final
+class ForestOrder:
+    """The sorted columns and targets of a forest's data, which fits to the same data share."""
+
+    def __new__(
+        cls,
+        X: _Cells,
+        y: NDArray[np.float64] | NDArray[np.int64],
+        n_classes: int | None,
+        settings: dict[str, Any],
+    ) -> ForestOrder:
+        """Sort the data; without ``n_classes`` it is a regression."""
+
 def bag_counts(
     seed: int, n_rows: int, n_draws: int, sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.uint32]:
@@ -100,19 +127,30 @@ def grouped_quantiles(
 ) -> NDArray[np.float64]:
     """Get the quantile of each group of values, which must ascend within their group."""
 
+def check_leaf_rows(forest: Forest, leaf_rows: _LeafRows) -> None:
+    """Check that these are rows in the leaves of a forest."""
+
 def write_model(
     path: str | os.PathLike[str],
     tree: Tree | Forest,
     classes: list[list[Any]] | None,
     feature_names: list[str] | None,
     parameters: str,
+    leaf_rows: _LeafRows | None = None,
 ) -> None:
-    """Write a model file; without ``classes`` it is a regression."""
+    """Write a model file; without ``classes`` it is a regression.
+
+    A quantile forest has ``leaf_rows``.
+    """
 
 def read_model(
     path: str | os.PathLike[str],
-) -> tuple[Tree | Forest, list[list[Any]] | None, list[str] | None, str | None]:
-    """Get the tree or forest, classes, names and parameters of a model file, after checking it."""
+) -> tuple[Tree | Forest, list[list[Any]] | None, list[str] | None, str | None, _LeafRows | None]:
+    """Get the parts of a model file, after checking it.
+
+    These are the tree or forest, classes, feature names, parameters and, of a quantile forest, the
+    rows in the leaves.
+    """
 
 @final
 class RunningMedian:

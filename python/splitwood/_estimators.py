@@ -88,12 +88,17 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'
         ``category``, polars' ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any
-        number, string or other hashable value. A split sends a set of labels left: the best of all
-        sets. If a rule such as `min_samples_leaf` forbids that, it is the best allowed set of up to
-        ten labels in the node, and the best allowed cut in the order of means of more. Missing
-        labels go to the side with the lower loss; labels that the fit did not see go where missing
-        labels go. For "squared_error" and "poisson", one
-        output and ``splitter="best"``.
+        number, string or other hashable value. A split sends a set of labels left: the best cut in
+        the order of their means; of absolute errors, quantiles and several outputs, the best of all
+        sets of up to ten labels in the node, and a heuristic for more. Missing labels go to the
+        side with the lower loss; labels that the fit did not see go where missing labels go. For
+        the best thresholds, not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     quantile : float, default=0.5
         Level of the quantile, strictly between 0 and 1, for ``criterion="quantile"``. The other
         criteria have no level, and a fit refuses any but the default.
@@ -169,6 +174,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         quantile: float = 0.5,
         leaf_value: LeafValue = None,
         n_jobs: int | None = None,
@@ -188,6 +194,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             n_jobs=n_jobs,
             verbose=verbose,
         )
@@ -377,12 +384,18 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'
         ``category``, polars' ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any
-        number, string or other hashable value. A split sends a set of labels left: the best of all
-        sets. If a rule such as `min_samples_leaf` forbids that, it is the best allowed set of up to
-        ten labels in the node, and the best allowed cut in the order of means of more. Missing
-        labels go to the side with the lower loss; labels that the fit did not see go where missing
-        labels go. For one output of two classes and
-        ``splitter="best"``.
+        number, string or other hashable value. A split sends a set of labels left: of two classes,
+        the best cut in the order of their shares; of more classes, the best of all sets of up to
+        ten labels in the node, and the best cut along the first principal component of the shares
+        of more labels, which is a heuristic. Missing labels go to the side with the lower loss;
+        labels that the fit did not see go where missing labels go. For the best thresholds, not for
+        random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     n_jobs : int, default=None
         Number of threads. None and -1 mean all CPUs that this process may use, -2 all but one. The
         model is the same for every value.
@@ -461,6 +474,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         ccp_alpha: float = 0.0,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -478,6 +492,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             n_jobs=n_jobs,
             verbose=verbose,
         )

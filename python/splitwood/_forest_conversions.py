@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-class ForestConversionsMixin:
-    """The methods of an estimator that convert its fitted forest."""
+class ForestFilesMixin:
+    """The methods of an estimator that store its fitted forest."""
 
     # `self` is a fitted estimator, whose attributes this class does not declare.
 
     def save(self: Any, path: str | os.PathLike[str]) -> None:
         """Write the fitted forest to a file, for `splitwood.load`.
 
-        The file holds the trees, the parameters, the class labels and the feature names in
-        splitwood's own format, which is checksummed and safe to load from untrusted sources. It
-        does not hold the bags of the trees and the results of ``oob_score``; a pickle does.
+        The file holds the trees, the parameters, the class labels, the feature names and, of a
+        quantile forest, the training rows of the leaves and their targets. It is in splitwood's own
+        format, which is checksummed and safe to load from untrusted sources. It does not hold the
+        bags of the trees and the results of ``oob_score``; a pickle does.
 
         Parameters
         ----------
@@ -45,6 +46,30 @@ class ForestConversionsMixin:
         """
         check_is_fitted(self)
         _storage.save(self, path)
+
+    def to_dict(self: Any) -> dict[str, Any]:
+        """Convert the fitted forest to lists, numbers and strings, for `splitwood.from_dict`.
+
+        The dict holds what a file of `save` holds, and takes far more room.
+
+        Returns
+        -------
+        data : dict
+            Data for ``json.dumps(data, allow_nan=False)``. docs/model-format.md lists the keys.
+
+        Examples
+        --------
+        >>> import splitwood
+        >>> forest = splitwood.ExtraTreesRegressor(n_estimators=2).fit([[1.0], [3.0]], [5.0, 9.0])
+        >>> [tree["n_node_samples"] for tree in forest.to_dict()["trees"]]
+        [[2, 1, 1], [2, 1, 1]]
+        """
+        check_is_fitted(self)
+        return _storage.to_dict(self)
+
+
+class ForestConversionsMixin(ForestFilesMixin):
+    """The methods of an estimator that convert its fitted forest."""
 
     def to_sklearn(self: Any, X: ArrayLike | None = None) -> Any:
         """Convert the forest to scikit-learn's own class, with the same trees.

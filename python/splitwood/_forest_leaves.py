@@ -84,36 +84,38 @@ class ForestLeaves:
             order = _by_leaf(leaves, limit, seed)
             rows.append(members[order])
             sizes.append(np.bincount(leaves[order], minlength=tree.node_count))
-        return cls._of_rows(np.concatenate(sizes), np.concatenate(rows), forest.node_counts, y)
+        return cls.of_rows(np.concatenate(sizes), np.concatenate(rows), forest.node_counts, y)
 
     @classmethod
-    def _of_rows(
-        cls, sizes: Ints, rows: NDArray[np.int32], node_counts: Ints, y: Floats
+    def of_rows(
+        cls, sizes: NDArray[Any], rows: NDArray[Any], node_counts: Ints, y: Floats
     ) -> ForestLeaves:
         """Rank the targets, given the number of rows of each node, and the rows."""
         order = np.argsort(y, axis=0, kind="stable")
         ranks = np.empty_like(order, dtype=np.int32)
         np.put_along_axis(ranks, order, np.arange(len(y), dtype=np.int32)[:, None], axis=0)
         return cls(
-            indptr=np.concatenate(([0], np.cumsum(sizes))),
-            rows=rows,
+            indptr=np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
+            rows=rows.astype(np.int32, copy=False),
             first=np.cumsum(node_counts) - node_counts,
             y=np.ascontiguousarray(np.take_along_axis(y, order, axis=0).T),
             ranks=np.ascontiguousarray(ranks.T),
         )
 
+    def parts(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]:
+        """Get what a file holds: `sizes`, `rows` and ``y`` of `of_rows`."""
+        y = np.take_along_axis(self.y, self.ranks.astype(np.int64), axis=1).T
+        sizes = np.diff(self.indptr).astype(np.uint32)
+        return sizes, self.rows.astype(np.uint32), np.ascontiguousarray(y)
+
     def in_core(self, forest: _core.Forest) -> list[_core.LeafTargets]:
-        """Hand the targets to the core, an entry per output: the ranks ascend within each leaf."""
-        sizes = np.diff(self.indptr)
-        leaf = np.repeat(np.arange(len(sizes)), sizes)
-        ends = np.append(self.first, len(sizes))
+        """Hand the targets to the core, an entry per output."""
+        ends = np.append(self.first, len(self.indptr) - 1)
         # Where the rows of each node begin, and the end of the last one, counted within its tree.
         starts = [self.indptr[a : b + 1] - self.indptr[a] for a, b in pairwise(ends)]
         made = []
         for y, ranks in zip(self.y, self.ranks, strict=True):
-            keys = leaf * len(y) + ranks[self.rows]
-            keys.sort()
-            in_leaves = (keys - leaf * len(y)).astype(np.uint32)
+            in_leaves = ranks[self.rows].astype(np.uint32)
             of_nodes = np.concatenate(starts).astype(np.uint32)
             made.append(_core.LeafTargets(forest, y, of_nodes, in_leaves))
         return made
@@ -123,11 +125,11 @@ class ForestLeaves:
         pair = (self, other)
         firsts = [np.append(one.first, len(one.indptr) - 1) for one in pair]
         shifted = other.rows + np.int32(self.ranks.shape[1])
-        return ForestLeaves._of_rows(
+        return ForestLeaves.of_rows(
             np.concatenate([np.diff(one.indptr) for one in pair]),
             np.concatenate([self.rows, shifted]),
             np.concatenate([np.diff(first) for first in firsts]),
-            np.concatenate([np.take_along_axis(one.y, one.ranks, axis=1).T for one in pair]),
+            np.concatenate([one.parts()[2] for one in pair]),
         )
 
     def quantiles(

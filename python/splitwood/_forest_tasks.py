@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _answers
+from ._bags import Bags
 from ._base import known_criterion
 from ._base_forest import BaseForest, Targets
 from ._categories import encoded_grid
@@ -50,7 +51,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     def _set_out_of_bag(self, out_of_bag: OutOfBag, targets: Targets) -> None:
         self.oob_score_, self.oob_prediction_ = self._score_of(out_of_bag, targets)
         errors = (targets.y - self.oob_prediction_)[out_of_bag[1] > 0]
-        self._residuals = np.sort(errors.reshape(len(errors), -1), axis=0)
+        self._residuals = np.sort(errors.reshape(len(errors), self.n_outputs_), axis=0)
 
     def _target_columns(self, targets: Targets) -> NDArray[np.float64]:
         return targets.y.reshape(len(targets.y), -1)
@@ -92,6 +93,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     def _medians(self, rows: Any) -> NDArray[np.float64]:
         """Get the median of the trees' predictions for checked rows."""
         forest = self.forest_
+        if not is_sparse(rows):
+            return forest.predict_median(rows, self.n_jobs)
         trees = [forest.tree(number) for number in range(forest.n_trees)]
         found = np.empty((rows.shape[0], forest.n_values))
         step = max(1, _PREDICTIONS_PER_CHUNK // (forest.n_trees * forest.n_values))
@@ -218,13 +221,18 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         score = self._score_out_of_bag(accuracy_score, targets.y, np.argmax(shares, axis=1))
         return score, shares
 
-    def _set_out_of_bag(self, out_of_bag: OutOfBag, targets: Targets) -> None:
-        if self.n_outputs_ > 1 and max(self.n_classes_) > 2:
+    def _check_out_of_bag(self, bags: Bags) -> bool:
+        # On a cluster, these attributes follow later.
+        n_classes = np.atleast_1d(getattr(self, "n_classes_", 2))
+        if self.oob_score and len(n_classes) > 1 and n_classes.max() > 2:
             raise ValueError(
                 "The type of target cannot be used to compute OOB estimates. Got "
                 "multiclass-multioutput while only the following are supported: continuous, "
                 "continuous-multioutput, binary, multiclass, multilabel-indicator."
             )
+        return super()._check_out_of_bag(bags)
+
+    def _set_out_of_bag(self, out_of_bag: OutOfBag, targets: Targets) -> None:
         self.oob_score_, self.oob_decision_function_ = self._score_of(out_of_bag, targets)
 
     def _target_columns(self, targets: Targets) -> NDArray[np.float64]:

@@ -77,8 +77,8 @@ class RandomForestRegressor(ForestConversionsMixin, BaseForestRegressor):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     ccp_alpha : float, default=0.0
@@ -96,10 +96,17 @@ class RandomForestRegressor(ForestConversionsMixin, BaseForestRegressor):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For "squared_error" and "poisson", one
-        output and the best thresholds.
+        hashable value. A split sends a set of labels left: the best cut in the order of their
+        means; of absolute errors, quantiles and several outputs, the best of all sets of up to ten
+        labels in the node, and a heuristic for more. Missing labels go to the side with the lower
+        loss; labels that the fit did not see go where missing labels go. For the best thresholds,
+        not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -190,6 +197,7 @@ class RandomForestRegressor(ForestConversionsMixin, BaseForestRegressor):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
         quantile: float = 0.5,
     ) -> None:
@@ -213,6 +221,7 @@ class RandomForestRegressor(ForestConversionsMixin, BaseForestRegressor):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.quantile = quantile
@@ -266,8 +275,8 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     class_weight : dict, list of dict, "balanced" or "balanced_subsample", default=None
@@ -290,10 +299,17 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For one output of two classes and the best
-        thresholds.
+        hashable value. A split sends a set of labels left: of two classes, the best cut in the
+        order of their shares; of more classes, the best of all sets of up to ten labels in the
+        node, and the best cut along the first principal component of the shares of more labels,
+        which is a heuristic. Missing labels go to the side with the lower loss; labels that the fit
+        did not see go where missing labels go. For the best thresholds, not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -386,6 +402,7 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
     ) -> None:
         super().__init__(
@@ -408,6 +425,7 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.class_weight = class_weight
@@ -467,8 +485,8 @@ class ExtraTreesRegressor(ForestConversionsMixin, BaseForestRegressor):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     ccp_alpha : float, default=0.0
@@ -486,10 +504,17 @@ class ExtraTreesRegressor(ForestConversionsMixin, BaseForestRegressor):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For "squared_error" and "poisson", one
-        output and the best thresholds.
+        hashable value. A split sends a set of labels left: the best cut in the order of their
+        means; of absolute errors, quantiles and several outputs, the best of all sets of up to ten
+        labels in the node, and a heuristic for more. Missing labels go to the side with the lower
+        loss; labels that the fit did not see go where missing labels go. For the best thresholds,
+        not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -579,6 +604,7 @@ class ExtraTreesRegressor(ForestConversionsMixin, BaseForestRegressor):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
         quantile: float = 0.5,
     ) -> None:
@@ -602,6 +628,7 @@ class ExtraTreesRegressor(ForestConversionsMixin, BaseForestRegressor):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.quantile = quantile
@@ -655,8 +682,8 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     class_weight : dict, list of dict, "balanced" or "balanced_subsample", default=None
@@ -679,10 +706,17 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For one output of two classes and the best
-        thresholds.
+        hashable value. A split sends a set of labels left: of two classes, the best cut in the
+        order of their shares; of more classes, the best of all sets of up to ten labels in the
+        node, and the best cut along the first principal component of the shares of more labels,
+        which is a heuristic. Missing labels go to the side with the lower loss; labels that the fit
+        did not see go where missing labels go. For the best thresholds, not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -775,6 +809,7 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
     ) -> None:
         super().__init__(
@@ -797,6 +832,7 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.class_weight = class_weight

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _answers, _core
 from ._categories import Codes, Labels
+from ._forest_leaves import Interpolation
 from ._inputs import NumpyChecks, read_rows
+from ._quantile_prediction import QuantilePrediction, Quantiles, checked_levels
 
 
 class Model(ABC):
@@ -115,6 +117,30 @@ class RegressionModel(Model):
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the value of each row's leaf, as the estimator does."""
         return _answers.numbers(self._values(X))
+
+
+class QuantileModel(QuantilePrediction, Model):
+    """A `Model` that predicts quantiles."""
+
+    _task = "quantile"
+
+    def predict(
+        self,
+        X: ArrayLike,
+        quantiles: Quantiles = None,
+        interpolation: Interpolation = "linear",
+        weighted_quantile: bool = True,
+        weighted_leaves: bool = False,
+        aggregate_leaves_first: bool = True,
+    ) -> NDArray[np.float64]:
+        """Predict quantiles of the targets in a row's leaves, as the estimator does."""
+        parameters = self.parameters
+        levels = parameters.get("default_quantiles", 0.5) if quantiles is None else quantiles
+        together = aggregate_leaves_first or parameters.get("max_samples_leaf") == 1
+        weighted = weighted_leaves and weighted_quantile
+        return self._quantiles(
+            self._rows(X), checked_levels(levels), interpolation, weighted, together
+        )
 
 
 class ClassificationModel(Model):

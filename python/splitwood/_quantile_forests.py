@@ -6,8 +6,7 @@ Pickles name a class by its module, so the classes stay here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from . import _core
 from ._arguments import check_count
 from ._bags import Counts, OwnBags
 from ._base import MaxFeatures, RandomState
@@ -24,24 +22,21 @@ from ._base_forest import ImportanceType, OobScore, Targets
 from ._categories import CategoricalFeatures
 from ._estimators import DecisionTreeRegressor, RegressionCriterion
 from ._extra_trees import ExtraTreeRegressor
-from ._forest_leaves import ForestLeaves, Interpolation, RankKind, check_interpolation
+from ._forest_conversions import ForestFilesMixin
+from ._forest_leaves import ForestLeaves, Interpolation, RankKind
 from ._forest_tasks import BaseForestRegressor
 from ._out_of_bag import OutOfBag
+from ._quantile_prediction import QuantilePrediction, Quantiles, checked_levels
 from ._sklearn_inputs import as_numbers
 from ._sparse import is_sparse
 
-Quantiles = float | list[float] | Literal["mean"] | None
 
-
-class BaseQuantileForest(BaseForestRegressor):
+class BaseQuantileForest(ForestFilesMixin, QuantilePrediction, BaseForestRegressor):
     """A forest whose leaves keep the targets of their rows."""
 
     default_quantiles: Quantiles
     max_samples_leaf: float | None
     quantile = 0.5
-    _leaves: ForestLeaves
-    # The same for the core, with an entry per output; empty until it is needed.
-    _in_core: list[_core.LeafTargets]
 
     def fit(  # type: ignore[override]
         self,
@@ -86,7 +81,7 @@ class BaseQuantileForest(BaseForestRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._levels(self.default_quantiles)
+        checked_levels(self.default_quantiles)
         if self.monotonic_cst is not None:
             raise ValueError(
                 "monotonic_cst: quantiles with constraints are not supported; use "
@@ -116,13 +111,6 @@ class BaseQuantileForest(BaseForestRegressor):
             self.max_samples_leaf,
             self.n_jobs,
         )
-
-    def _core_leaves(self) -> list[_core.LeafTargets]:
-        """Get the targets in the leaves, for the core, which are made at the first prediction."""
-        if not self._in_core:
-            # A prediction may change no attribute.
-            self._in_core[:] = self._leaves.in_core(self.forest_)
-        return self._in_core
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_in_core": []}
@@ -192,24 +180,13 @@ class BaseQuantileForest(BaseForestRegressor):
                [9., 9.]])
         """
         check_is_fitted(self)
-        levels = self._levels(self.default_quantiles if quantiles is None else quantiles)
+        levels = checked_levels(self.default_quantiles if quantiles is None else quantiles)
         rows = self._rows(X)
         mask = self._mask(oob_score, indices, duplicates, rows.shape[0])
         weighted = weighted_leaves and weighted_quantile
         # A leaf of one row has no quantiles of its own.
         together = aggregate_leaves_first or self.max_samples_leaf == 1
-        if levels is None or weighted or not together or is_sparse(rows):
-            leaves = self.forest_.apply(rows, self.n_jobs)
-            found = self._leaves.quantiles(leaves, mask, levels, interpolation, weighted, together)
-        else:
-            check_interpolation(interpolation)
-            outputs = [
-                targets.quantiles(rows, levels.tolist(), interpolation, mask, self.n_jobs)
-                for targets in self._core_leaves()
-            ]
-            found = np.stack(outputs, axis=1)
-        axes = tuple(axis for axis in (1, 2) if found.shape[axis] == 1)
-        return found.squeeze(axis=axes)
+        return self._quantiles(rows, levels, interpolation, weighted, together, mask)
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.float64]:
         """Predict an interval that contains the target of a new row with a given probability.
@@ -389,23 +366,6 @@ class BaseQuantileForest(BaseForestRegressor):
             r2_score(y, predicted, sample_weight=sample_weight, multioutput="variance_weighted")
         )
 
-    @staticmethod
-    def _levels(quantiles: Any) -> NDArray[np.float64] | None:
-        """Check levels; None means the mean."""
-        if isinstance(quantiles, str) or quantiles is None:
-            if quantiles not in ("mean", None):
-                raise ValueError(f'quantiles: must be numbers or "mean", got {quantiles!r}')
-            return None
-        levels = [quantiles] if np.ndim(quantiles) == 0 else list(quantiles)
-        if levels == ["mean"]:
-            return None
-        if not levels:
-            raise ValueError("quantiles: must not be empty")
-        for level in levels:
-            if not (isinstance(level, Real) and 0.0 <= float(level) <= 1.0):
-                raise ValueError(f"quantiles: Quantiles must be in the range [0, 1], got {level!r}")
-        return np.array(levels, dtype=np.float64)
-
     def _mask(
         self,
         oob_score: bool,
@@ -500,8 +460,8 @@ class RandomForestQuantileRegressor(BaseQuantileForest):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     ccp_alpha : float, default=0.0
@@ -517,10 +477,17 @@ class RandomForestQuantileRegressor(BaseQuantileForest):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For "squared_error" and "poisson", one
-        output and the best thresholds.
+        hashable value. A split sends a set of labels left: the best cut in the order of their
+        means; of absolute errors, quantiles and several outputs, the best of all sets of up to ten
+        labels in the node, and a heuristic for more. Missing labels go to the side with the lower
+        loss; labels that the fit did not see go where missing labels go. For the best thresholds,
+        not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -611,6 +578,7 @@ class RandomForestQuantileRegressor(BaseQuantileForest):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
     ) -> None:
         super().__init__(
@@ -633,6 +601,7 @@ class RandomForestQuantileRegressor(BaseQuantileForest):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.default_quantiles = default_quantiles
@@ -694,8 +663,8 @@ class ExtraTreesQuantileRegressor(BaseQuantileForest):
         Seed of the bags, of the drawn features and thresholds, and of the order in which a tree
         looks at features that are equally good.
     verbose : int, default=0
-        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. 0 shows
-        nothing.
+        1 shows the progress of a long fit: a bar if tqdm is installed, otherwise a line. With
+        `oob_score`, it has the score of the trees that are grown. 0 shows nothing.
     warm_start : bool, default=False
         True adds trees to those of the last fit if `n_estimators` has grown. False starts anew.
     ccp_alpha : float, default=0.0
@@ -711,10 +680,17 @@ class ExtraTreesQuantileRegressor(BaseQuantileForest):
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
         ``Categorical`` and ``Enum``, Arrow's dictionaries). A label is any number, string or other
-        hashable value. A split sends a set of labels left: the best of all sets, unless that is too
-        small for `min_samples_leaf`. Missing labels go to the side with the lower loss; labels that
-        the fit did not see go where missing labels go. For "squared_error" and "poisson", one
-        output and the best thresholds.
+        hashable value. A split sends a set of labels left: the best cut in the order of their
+        means; of absolute errors, quantiles and several outputs, the best of all sets of up to ten
+        labels in the node, and a heuristic for more. Missing labels go to the side with the lower
+        loss; labels that the fit did not see go where missing labels go. For the best thresholds,
+        not for random ones.
+    categorical_smoothing : float, default=3.0
+        A brake on labels that fit noise: of many labels without any effect, some set always looks
+        good in training. A feature competes with others only if its labels differ by more than this
+        many times what noise explains, as the variances within and between the labels of the node
+        say; and before labels are put in order, their means are shrunk towards that of the node,
+        those of few rows the most. 0 looks for the set with the lowest training loss.
     importance_type : {"impurity", "unbiased"}, default="impurity"
         What ``feature_importances_`` are. "impurity" is the share of each feature in the impurity
         that the splits of a tree remove, averaged over the trees, as in scikit-learn; columns of
@@ -805,6 +781,7 @@ class ExtraTreesQuantileRegressor(BaseQuantileForest):
         max_samples: float | None = None,
         monotonic_cst: ArrayLike | None = None,
         categorical_features: CategoricalFeatures = None,
+        categorical_smoothing: float = 3.0,
         importance_type: ImportanceType = "impurity",
     ) -> None:
         super().__init__(
@@ -827,6 +804,7 @@ class ExtraTreesQuantileRegressor(BaseQuantileForest):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             categorical_features=categorical_features,
+            categorical_smoothing=categorical_smoothing,
             importance_type=importance_type,
         )
         self.default_quantiles = default_quantiles

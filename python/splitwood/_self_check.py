@@ -404,7 +404,9 @@ def categories() -> None:
     codes = rng.integers(0, 7, 120)
     labels = np.array(list("abcdefg"), dtype=object)[codes]
     y = rng.normal(size=7)[codes] + rng.normal(size=120)
-    stump = _estimator("DecisionTreeRegressor", max_depth=1, categorical_features=[0])
+    stump = _estimator(
+        "DecisionTreeRegressor", max_depth=1, categorical_features=[0], categorical_smoothing=0.0
+    )
     leaves = stump.fit(labels[:, None], y).apply(labels[:, None])
     found = _squared_error_of_sides(y, leaves == 1)
     sets = [chosen for size in range(1, 7) for chosen in combinations(range(7), size)]

@@ -40,7 +40,7 @@ Training = tuple[NDArray[Any], NDArray[Any]]
 
 def checked_rows(estimator: BaseModel, X: ArrayLike) -> Any:
     """Get ``X`` as an array or a CSR matrix, with the features that the estimator was fitted to."""
-    return read_rows(X, estimator._codes, _PredictionChecks(estimator))
+    return read_rows(X, estimator._codes, PredictionChecks(estimator))
 
 
 def unchecked_rows(X: Any) -> Any:
@@ -135,7 +135,7 @@ class _FitChecks:
         return rows, targets
 
 
-class _PredictionChecks:
+class PredictionChecks:
     """scikit-learn's checks of a prediction, against the features of the fit."""
 
     def __init__(self, estimator: BaseModel) -> None:

@@ -1,4 +1,4 @@
-"""Fitted estimators ⇄ files and, for trees, dicts.
+"""Fitted estimators ⇄ files and dicts.
 
 Both hold the same parts (`Stored`). The core checks every byte of a file; this module checks the
 JSON in it, and dicts as a whole. scikit-learn is imported only to create an estimator.
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from . import _category_labels, _class_labels, _core, _parameters
 from ._categories import codes_of
-from ._model import ClassificationModel, Model, RegressionModel
+from ._forest_leaves import ForestLeaves
+from ._model import ClassificationModel, Model, QuantileModel, RegressionModel
 from ._tree_state import CategoryState, TreeState
 
 if TYPE_CHECKING:
@@ -31,10 +32,17 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from ._quantile_forests import ExtraTreesQuantileRegressor, RandomForestQuantileRegressor
 
-    Estimator: TypeAlias = DecisionTreeRegressor | DecisionTreeClassifier
-    ForestEstimator: TypeAlias = (
-        RandomForestRegressor | RandomForestClassifier | ExtraTreesRegressor | ExtraTreesClassifier
+    Estimator: TypeAlias = (
+        DecisionTreeRegressor
+        | DecisionTreeClassifier
+        | RandomForestRegressor
+        | RandomForestClassifier
+        | ExtraTreesRegressor
+        | ExtraTreesClassifier
+        | RandomForestQuantileRegressor
+        | ExtraTreesQuantileRegressor
     )
 
 # The estimators that can be stored, and whether they are classifiers.
@@ -50,9 +58,16 @@ _FORESTS = {
     "ExtraTreesRegressor": False,
     "ExtraTreesClassifier": True,
 }
-_CLASSIFIES = _TREES | _FORESTS
+# Forests that keep the training rows of their leaves.
+_QUANTILE_FORESTS = {
+    "RandomForestQuantileRegressor": False,
+    "ExtraTreesQuantileRegressor": False,
+}
+_CLASSIFIES = _TREES | _FORESTS | _QUANTILE_FORESTS
 _FORMAT = "splitwood"
-FORMAT_VERSION = (1, 1)
+FORMAT_VERSION = (1, 2)
+# How many rows each node keeps, these rows, and the targets of all training rows.
+LeafRows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 # The upper halves of NaNs that stand for a set of categories instead of a threshold: a bitmap, or a
 # list.
 _SETS = {"set": 0x7FF8_0000, "list": 0x7FF8_0001}
@@ -79,6 +94,8 @@ class Stored:
     categories: list[list[Any] | None] | None
     # "float32" if X of the fit was; None for float64.
     x_dtype: str | None
+    # The training rows in the leaves of a quantile forest.
+    leaf_rows: LeafRows | None
 
     @classmethod
     def of(cls, estimator: Any) -> Stored:
@@ -104,6 +121,7 @@ class Stored:
             classes_dtype=dtypes,
             categories=None if categories is None else _category_labels.to_lists(categories),
             x_dtype="float32" if estimator._x_dtype == "float32" else None,
+            leaf_rows=estimator._leaves.parts() if kind.__name__ in _QUANTILE_FORESTS else None,
         )
 
     def attributes(self) -> dict[str, Any]:
@@ -117,6 +135,10 @@ class Stored:
         }
         if isinstance(fitted, _core.Forest):
             attributes |= {"forest_": fitted, "_bags": []}
+            if self.leaf_rows is not None:
+                sizes, rows, targets = self.leaf_rows
+                leaves = ForestLeaves.of_rows(sizes, rows, fitted.node_counts, targets)
+                attributes |= {"_leaves": leaves, "_in_core": []}
         else:
             attributes["tree_"] = fitted
         if self.categories is not None:
@@ -145,7 +167,9 @@ class Stored:
         return attributes
 
     def as_model(self) -> Model:
-        kind = RegressionModel if self.classes is None else ClassificationModel
+        kind: type[Model] = RegressionModel if self.classes is None else ClassificationModel
+        if self.leaf_rows is not None:
+            kind = QuantileModel
         return kind(self.attributes(), _parameters.decode_all(self.parameters))
 
     def as_estimator(self) -> Any:
@@ -164,15 +188,13 @@ class Stored:
 
 
 @overload
-def load(
-    path: str | os.PathLike[str], *, as_estimator: Literal[True]
-) -> Estimator | ForestEstimator: ...
+def load(path: str | os.PathLike[str], *, as_estimator: Literal[True]) -> Estimator: ...
 @overload
 def load(path: str | os.PathLike[str], *, as_estimator: Literal[False]) -> Model: ...
 @overload
 def load(
     path: str | os.PathLike[str], *, as_estimator: bool | None = None
-) -> Estimator | ForestEstimator | Model: ...
+) -> Estimator | Model: ...
 def load(path: str | os.PathLike[str], *, as_estimator: bool | None = None) -> Any:
     """Load an estimator from a file that its method ``save`` has written.
 
@@ -228,8 +250,8 @@ def from_dict(data: dict[str, Any], *, as_estimator: bool | None = None) -> Any:
 
     Returns
     -------
-    model : DecisionTreeRegressor, DecisionTreeClassifier or Model
-        The converted estimator, the same to the last bit.
+    model : object
+        The converted tree or forest, the same to the last bit, or a `Model`.
 
     Examples
     --------
@@ -257,46 +279,69 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     if stored.x_dtype is not None:
         about["x_dtype"] = stored.x_dtype
     text = json.dumps(about, allow_nan=False)
-    _core.write_model(path, stored.fitted, stored.classes, stored.feature_names, text)
+    _core.write_model(
+        path, stored.fitted, stored.classes, stored.feature_names, text, stored.leaf_rows
+    )
 
 
 def to_dict(estimator: Any) -> dict[str, Any]:
     """Convert a fitted estimator to lists, numbers and strings."""
     stored = Stored.of(estimator)
-    assert isinstance(stored.fitted, _core.Tree), "forests have no method to_dict"
-    tree = stored.fitted._state()
-    weight = tree["weighted_n_node_samples"]
+    fitted = stored.fitted
+    if isinstance(fitted, _core.Forest):
+        states = [fitted.tree(number)._state() for number in range(fitted.n_trees)]
+    else:
+        states = [fitted._state()]
     data = {
         "format": _FORMAT,
-        "version": [FORMAT_VERSION[0], _minor_version(tree["threshold"])],
+        "version": [FORMAT_VERSION[0], _minor_version(stored, states)],
         "estimator": stored.estimator,
         "splitwood": _core.__version__,
         "parameters": stored.parameters,
-        "n_features": tree["n_features"],
-        "n_outputs": tree["n_outputs"],
+        "n_features": fitted.n_features,
+        "n_outputs": fitted.n_outputs,
         "feature_names": stored.feature_names,
         "classes": stored.classes,
         "classes_dtype": stored.classes_dtype,
         "categories": stored.categories,
-        "tree": {
-            "feature": tree["feature"].tolist(),
-            "threshold": _thresholds_out(tree["threshold"]),
-            "missing_go_to_left": tree["missing_go_to_left"].astype(bool).tolist(),
-            "children_right": tree["children_right"].tolist(),
-            "value": tree["value"].reshape(-1, tree["n_values"]).tolist(),
-            "impurity": _numbers_out(tree["impurity"]),
-            "n_node_samples": tree["n_node_samples"].tolist(),
-            "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
-            "categories": tree["categories"],
-        },
     }
+    if isinstance(fitted, _core.Forest):
+        data["trees"] = [_tree_out(state) for state in states]
+    else:
+        data["tree"] = _tree_out(states[0])
+    if stored.leaf_rows is not None:
+        sizes, rows, targets = (part.tolist() for part in stored.leaf_rows)
+        data["leaves"] = {"sizes": sizes, "rows": rows, "targets": targets}
     return data if stored.x_dtype is None else data | {"x_dtype": stored.x_dtype}
 
 
-def _minor_version(threshold: NDArray[np.float64]) -> int:
-    """Get the first minor version that can read the tree: only version 1 knows lists."""
+def _tree_out(tree: TreeState) -> dict[str, Any]:
+    weight = tree["weighted_n_node_samples"]
+    return {
+        "feature": tree["feature"].tolist(),
+        "threshold": _thresholds_out(tree["threshold"]),
+        "missing_go_to_left": tree["missing_go_to_left"].astype(bool).tolist(),
+        "children_right": tree["children_right"].tolist(),
+        "value": tree["value"].reshape(-1, tree["n_values"]).tolist(),
+        "impurity": _numbers_out(tree["impurity"]),
+        "n_node_samples": tree["n_node_samples"].tolist(),
+        "weighted_n_node_samples": None if weight is None else _numbers_out(weight),
+        "categories": tree["categories"],
+    }
+
+
+def _minor_version(stored: Stored, states: list[TreeState]) -> int:
+    """Get the first minor version that has all that is stored."""
+    if stored.leaf_rows is not None:
+        return 2
+    return 1 if isinstance(stored.fitted, _core.Forest) or any(map(_has_lists, states)) else 0
+
+
+def _has_lists(state: TreeState) -> bool:
+    """Whether sets of categories are lists, which version 0 does not know."""
+    threshold = state["threshold"]
     forms = threshold.view(np.uint64)[np.isnan(threshold)] >> np.uint64(32)
-    return 1 if (forms == _SETS["list"]).any() else 0
+    return bool((forms == _SETS["list"]).any())
 
 
 def _is_ours(kind: type) -> bool:
@@ -324,8 +369,10 @@ def _has_sklearn() -> bool:
 
 
 def _read(path: str | os.PathLike[str]) -> Stored:
-    fitted, classes, feature_names, text = _core.read_model(path)
+    fitted, classes, feature_names, text, leaf_rows = _core.read_model(path)
     kind = "RandomForest" if isinstance(fitted, _core.Forest) else "DecisionTree"
+    if leaf_rows is not None:
+        kind = "RandomForestQuantile"
     by_task = f"{kind}Regressor" if classes is None else f"{kind}Classifier"
     about: Any = {"estimator": by_task, "parameters": {}}
     if text is not None:
@@ -346,7 +393,17 @@ def _read(path: str | os.PathLike[str]) -> Stored:
                 f"model: {os.fspath(path)}: section 'params' does not name an estimator"
             )
     return _checked(
-        Stored(estimator, parameters, fitted, feature_names, classes, dtypes, categories, x_dtype)
+        Stored(
+            estimator,
+            parameters,
+            fitted,
+            feature_names,
+            classes,
+            dtypes,
+            categories,
+            x_dtype,
+            leaf_rows,
+        )
     )
 
 
@@ -373,6 +430,8 @@ def _is_nested(text: str, limit: int) -> bool:
 def _checked(stored: Stored) -> Stored:
     """Check that the parts are consistent. The core has checked the tree."""
     known = _FORESTS if isinstance(stored.fitted, _core.Forest) else _TREES
+    if stored.leaf_rows is not None:
+        known = _QUANTILE_FORESTS
     classifies = known.get(stored.estimator)
     if classifies is None or classifies != (stored.classes is not None):
         raise ValueError(
@@ -410,7 +469,7 @@ def _undict(data: dict[str, Any]) -> Stored:
     _refuse_others(
         data,
         "format version estimator splitwood parameters n_features n_outputs feature_names classes "
-        "classes_dtype categories tree x_dtype",
+        "classes_dtype categories tree trees leaves x_dtype",
     )
     estimator = _take(data, "estimator", lambda value: isinstance(value, str))
     parameters = _take(data, "parameters", lambda value: isinstance(value, dict))
@@ -421,16 +480,53 @@ def _undict(data: dict[str, Any]) -> Stored:
     classes = _take(data, "classes", lambda value: value is None or _is_list_of(list, value))
     dtypes = _take(data, "classes_dtype", lambda value: value is None or _is_list_of(str, value))
     n_outputs = _take(data, "n_outputs", lambda value: type(value) is int and 0 < value < 1 << 31)
-    tree = _tree(_take(data, "tree", lambda value: isinstance(value, dict)), n_features, n_outputs)
+    if ("tree" in data) == ("trees" in data):
+        raise ValueError("model: there must be either a tree or trees")
+    if "tree" in data:
+        trees = [_tree(_take(data, "tree", _is_dict), n_features, n_outputs)]
+    else:
+        known = _take(data, "trees", lambda value: _is_list_of(dict, value) and len(value) > 0)
+        trees = [_tree(tree, n_features, n_outputs) for tree in known]
     n_values = 1 if classes is None else max(map(len, classes), default=0)
-    if tree.max_n_classes != n_values or (classes is not None and len(classes) != n_outputs):
+    if any(tree.max_n_classes != n_values for tree in trees) or (
+        classes is not None and len(classes) != n_outputs
+    ):
         raise ValueError("model: value, classes and n_outputs are not consistent")
-    if classes is not None and not ((tree.value >= 0.0) & (tree.value <= 1.0 + 1e-9)).all():
+    if classes is not None and not all(_are_shares(tree.value) for tree in trees):
         raise ValueError("model: value must be shares of classes, between 0 and 1")
     categories, x_dtype = data.get("categories"), data.get("x_dtype")
+    fitted, leaf_rows = trees[0] if "tree" in data else _joined(trees), None
+    if "leaves" in data:
+        leaf_rows = _leaf_rows(_take(data, "leaves", _is_dict), n_outputs)
+        if classes is not None or not isinstance(fitted, _core.Forest):
+            raise ValueError("model: leaves: only a forest for numbers keeps rows of its leaves")
+        _core.check_leaf_rows(fitted, leaf_rows)
     return _checked(
-        Stored(estimator, parameters, tree, names, classes, dtypes, categories, x_dtype)
+        Stored(
+            estimator, parameters, fitted, names, classes, dtypes, categories, x_dtype, leaf_rows
+        )
     )
+
+
+def _joined(trees: list[_core.Tree]) -> _core.Forest:
+    try:
+        return _core.Forest.of_trees(trees)
+    except ValueError as error:
+        raise ValueError(f"model: {error}") from None
+
+
+def _are_shares(value: NDArray[np.float64]) -> bool:
+    return bool(((value >= 0.0) & (value <= 1.0 + 1e-9)).all())
+
+
+def _leaf_rows(data: dict[str, Any], n_outputs: int) -> LeafRows:
+    _refuse_others(data, "sizes rows targets")
+    sizes, rows = (np.array(_counts(name, data, 32), dtype=np.uint32) for name in ("sizes", "rows"))
+    targets = _take(data, "targets", lambda value: _is_list_of(list, value))
+    if any(len(row) != n_outputs for row in targets):
+        raise ValueError("model: targets must have a number per output for each row")
+    numbers = _numbers_in("targets", [number for row in targets for number in row])
+    return sizes, rows, numbers.reshape(-1, n_outputs)
 
 
 def _tree(data: dict[str, Any], n_features: int, n_outputs: int) -> _core.Tree:
@@ -485,6 +581,10 @@ def _take(data: dict[str, Any], name: str, is_right: Callable[[Any], bool]) -> A
     if name not in data or not is_right(data[name]):
         raise ValueError(f"model: {name} is missing, or not of the type that to_dict gives it")
     return data[name]
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _is_list_of(kind: type, values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Decision trees on a Dask cluster: the same models as on one machine, byte for byte.
+"""Trees and forests on a Dask cluster: the same models as on one machine, byte for byte.
 
 The extra ``splitwood[dask]`` installs what this module needs.
 
@@ -22,55 +22,84 @@ import copy
 import inspect
 import sys
 import time
+import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from ._base import features_per_split
+from . import _core
+from ._bags import Bags, number_of_draws
+from ._base import BaseModel, features_per_split, known_criterion
+from ._base_forest import BaseForest, warn_of_no_new_trees
 from ._base_tree import BaseTree
 from ._class_weight import ClassWeight, weigh_outputs
 from ._cluster import Encoded, WorkerLost, grow
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
+from ._fitted_forest import RESULTS
+from ._forest_cluster import Held, grow_forest, on_all, on_any
+from ._forests import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from ._inputs import aligned
-from ._sklearn_inputs import as_numbers, as_weights, checked_rows, checked_training
+from ._sklearn_inputs import as_numbers, checked_training
 
 try:
     import dask.array
     import dask.dataframe
     import distributed
 
+    from ._dask_data import Partitions, checked_targets, is_dask, reader_of, sample_of, vector
+    from ._dask_docs import with_sections_of
     from ._dask_engine import DaskEngine, columns_of
+    from ._dask_forest_engine import DaskTreeEngine
 except ImportError as error:
     raise ImportError(
         f"splitwood.dask needs Dask, of which {error.name} is missing; install splitwood[dask]"
     ) from error
 
 if TYPE_CHECKING:
-    _Base = BaseTree
+    _Base = BaseModel
+    _TreeBase = BaseTree
+    _ForestBase = BaseForest
 else:
-    _Base = object
+    _Base = _TreeBase = _ForestBase = object
 
-__all__ = ["DaskDecisionTreeClassifier", "DaskDecisionTreeRegressor", "WorkerLost"]
+__all__ = [
+    "DaskDecisionTreeClassifier",
+    "DaskDecisionTreeRegressor",
+    "DaskExtraTreesClassifier",
+    "DaskExtraTreesRegressor",
+    "DaskRandomForestClassifier",
+    "DaskRandomForestRegressor",
+    "WorkerLost",
+]
 
 
 class _OnDask(_Base):
-    """What both estimators do on a cluster."""
+    """What all estimators do on a cluster."""
 
     # The estimator of one machine.
-    _plain: type[BaseTree]
+    _plain: type[Any]
     client: Any
+    verbose: int
 
-    def __init__(self, *, client: Any = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
+    def __init__(self, *arguments: Any, client: Any = None, **parameters: Any) -> None:
+        super().__init__(*arguments, **parameters)
         self.client = client
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if not hasattr(cls, "_plain"):
+            return
+        cls.__doc__ = with_sections_of(cls._plain, cls.__doc__)
         plain = inspect.signature(cls._plain.__init__).parameters
         client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
         own = [parameter for name, parameter in plain.items() if name != "self"]
@@ -97,8 +126,9 @@ class _OnDask(_Base):
 
         Returns
         -------
-        estimator : DecisionTreeRegressor or DecisionTreeClassifier
-            It has the same parameters, and the tree if there is one.
+        estimator : object
+            The estimator of splitwood without "Dask" in its name. It has the same parameters, and
+            the model if there is one.
 
         Examples
         --------
@@ -106,7 +136,7 @@ class _OnDask(_Base):
         >>> DaskDecisionTreeRegressor(max_depth=3).to_local()
         DecisionTreeRegressor(max_depth=3)
         """
-        local = self._plain.__new__(self._plain)
+        local = object.__new__(self._plain)
         local.__dict__ = {name: value for name, value in self.__dict__.items() if name != "client"}
         return local
 
@@ -135,20 +165,195 @@ class _OnDask(_Base):
         """
         self.to_local().save(path)
 
+    def _twin(self, X: Any, y: Any) -> tuple[Self, Any]:
+        """Copy the estimator for a fit, and check what can be checked without the rows.
+
+        Also gets a plain estimator that was fitted to two rows: it has checked the parameters.
+        """
+        twin = copy.copy(self)
+        # A copy is made like a pickle, without the client.
+        twin.client = self.client
+        sample = sample_of(X)
+        with warnings.catch_warnings():
+            # The two rows are no data to warn of.
+            warnings.simplefilter("ignore")
+            checked_training(twin, sample, np.arange(2.0))
+        twin.n_outputs_ = 1
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] != 1:
+            raise ValueError("y: several outputs are not supported on a cluster")
+        twin._check_supported()
+        trial = clone(twin.to_local()).set_params(verbose=0, **self._of_trial())
+        if hasattr(trial, "class_weight"):
+            trial.class_weight = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trial.fit(sample, [1, 2])
+        return twin, trial
+
     def _check_supported(self) -> None:
         """Refuse what is not distributed, before any work."""
+
+    def _of_trial(self) -> dict[str, Any]:
+        """Get the parameters that a fit to two rows would refuse."""
+        return {}
+
+    def _client(self) -> Any:
+        return distributed.get_client() if self.client is None else self.client
+
+    def _each_block(self, X: Any, method: str, width: int | None, dtype: Any, *given: Any) -> Any:
+        """Call a method of the plain estimator, lazily for collections of Dask."""
+        local = self.to_local()
+        if not is_dask(X):
+            return getattr(local, method)(X, *given)
+        call = partial(_call, local, method, width, dtype, given)
+        if isinstance(X, dask.array.Array):
+            whole = X.rechunk({1: -1})
+            if width is None:
+                return whole.map_blocks(call, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+            chunks = (whole.chunks[0], (width,))
+            return whole.map_blocks(call, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+        return X.map_partitions(call, meta=call(X._meta_nonempty).iloc[:0])
+
+
+def _call(
+    local: Any, method: str, width: int | None, dtype: Any, given: tuple[Any, ...], block: Any
+) -> Any:
+    """Call a method of an estimator for one partition, which may be empty."""
+    if len(block) == 0:
+        values = np.empty(0 if width is None else (0, width), dtype)
+    else:
+        values = getattr(local, method)(block, *given)
+    if not hasattr(block, "iloc"):
+        return values
+    import pandas as pd
+
+    if width is None:
+        return pd.Series(values, index=block.index)
+    columns = list(local.classes_) if method == "predict_proba" else range(width)
+    return pd.DataFrame(values, index=block.index, columns=columns)
+
+
+def _reporter(verbose: int) -> Any:
+    """Get a function that shows where a fit is, if it is to be shown."""
+    start = time.monotonic()
+
+    def report(line: str) -> None:
+        if verbose:
+            sys.stderr.write(f"{time.monotonic() - start:6.1f} s  {line}\n")
+            sys.stderr.flush()
+
+    return report
+
+
+def _encode_numbers(y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Encoded:
+    return Encoded(as_numbers(checked_targets(y)), sample_weight, None)
+
+
+def _encode_classes(
+    class_weight: ClassWeight, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+) -> Encoded:
+    check_classification_targets(checked_targets(y))
+    classes, codes = np.unique(y, return_inverse=True)
+    codes = codes.astype(np.int64, copy=False)
+    return Encoded(codes, weigh_outputs(class_weight, [classes], [codes], sample_weight), classes)
+
+
+class _RegressorOnDask(_OnDask):
+    """What regressors do on a cluster."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the coefficient of determination, R².
+
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to predict.
+        y : as X, of shape (n_samples,)
+            Their targets.
+        sample_weight : as y, default=None
+            Their weights.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for those of the mean.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskDecisionTreeRegressor
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+        ...     DaskDecisionTreeRegressor().fit(X, y).score(X, y)
+        1.0
+        """
+        return _score(self, X, y, sample_weight)
+
+
+class _ClassifierOnDask(_OnDask):
+    """What classifiers do on a cluster."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to predict.
+        y : as X, of shape (n_samples,)
+            Their classes.
+        sample_weight : as y, default=None
+            Their weights.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskDecisionTreeClassifier
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
+        ...     DaskDecisionTreeClassifier().fit(X, y).score(X, y)
+        1.0
+        """
+        return _score(self, X, y, sample_weight)
+
+
+def _score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Score predictions by scikit-learn, which gets targets and predictions, but not X."""
+    local = estimator.to_local()
+    if not is_dask(X):
+        return float(local.score(X, y, sample_weight))
+    from sklearn.metrics import accuracy_score, r2_score
+
+    given = [estimator.predict(X), y, *([] if sample_weight is None else [sample_weight])]
+    predicted, targets, *weights = (vector(values) for values in dask.compute(*given))
+    measure = accuracy_score if hasattr(local, "classes_") else r2_score
+    return float(measure(targets, predicted, sample_weight=weights[0] if weights else None))
+
+
+class _TreeOnDask(_OnDask, _TreeBase):
+    """What trees do on a cluster: their columns are distributed."""
+
+    def _check_supported(self) -> None:
         draws = features_per_split(self.max_features, self.n_features_in_) < self.n_features_in_
         for name, is_given, what in (
             ("splitter", self.splitter == "random", "random thresholds are"),
             ("max_features", draws, "drawn features are"),
             ("monotonic_cst", self.monotonic_cst is not None, "monotonic constraints are"),
-            ("categorical_features", self.categorical_features is not None, "categories are"),
-            ("leaf_value", getattr(self, "leaf_value", None) is not None, "values of leaves are"),
         ):
             if is_given:
                 raise ValueError(
                     f"{name}: {what} not supported on a cluster; fit {self._plain.__name__}"
                 )
+
+    def _of_trial(self) -> dict[str, Any]:
+        return {"max_features": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree from training rows that are distributed over a cluster.
@@ -190,54 +395,60 @@ class _OnDask(_Base):
         ...     DaskDecisionTreeRegressor().fit(X, y).tree_.node_count
         3
         """
-        twin = copy.copy(self)
-        # A copy is made like a pickle, without the client.
-        twin.client = self.client
+        twin, _ = self._twin(X, y)
         twin.__dict__.pop("_leaf_targets", None)
-        sample = _sample(X)
-        checked_training(twin, sample, np.arange(2.0))
-        twin._check_supported()
-        twin.n_outputs_ = 1
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] != 1:
-            raise ValueError("y: several outputs are not supported on a cluster")
-        # The plain estimator checks the parameters, on two rows.
-        trial = clone(twin.to_local())
-        if hasattr(trial, "class_weight"):
-            trial.class_weight = None
-        trial.set_params(verbose=0, max_features=None).fit(sample, [1, 2])
-        settings = twin._grow_settings() | {"max_features": None}
-        client = distributed.get_client() if self.client is None else self.client
         report = _reporter(self.verbose)
-        with DaskEngine(client, twin.n_features_in_) as engine:
-            _distribute(engine, twin, X, y, sample_weight, settings, report)
-            tree, table = grow(engine, engine.features, settings, report)
-        twin.tree_, twin._x_dtype = tree, table.dtype
-        twin._set_classes(table.classes)
+        if twin.is_categorical_ is None:
+            twin._fit_columns(X, y, sample_weight, report)
+        else:
+            twin._fit_whole(X, y, sample_weight, report)
         self.__dict__ = twin.__dict__
         return self
+
+    def _fit_columns(self, X: Any, y: Any, sample_weight: Any, report: Any) -> None:
+        """Grow the tree on all workers, each of which gets some features."""
+        settings = self._grow_settings() | {"max_features": None}
+        value = settings.pop("leaf_value", None)
+        with DaskEngine(self._client(), self.n_features_in_) as engine:
+            report(f"reading the rows for {len(engine.features)} workers")
+            data = Partitions(engine, self, X, y, sample_weight)
+            engine.check_memory(data.n_rows, data.cell_bytes, settings)
+            pieces = [
+                [engine.submit(columns_of, block, own) for block in data.rows]
+                for own in engine.features
+            ]
+            report(f"sorting {data.n_rows:,} rows")
+            kept = [] if value is None else [*data.rows, *data.targets, *(data.weights or ())]
+            engine.spawn(pieces, data.targets, data.weights, self._encoder(), settings, kept)
+            self.tree_, table = grow(engine, engine.features, settings, report)
+            self._x_dtype = table.dtype
+            self._set_classes(table.classes)
+            if value is not None:
+                report("setting the values of the leaves")
+                leaves = [engine.submit(_leaves, self.tree_, block) for block in data.rows]
+                given = (self.tree_, value, leaves, data.targets, data.weights)
+                (self.tree_,) = engine.wait([engine.submit(_set_leaf_values, *given)])
+
+    def _fit_whole(self, X: Any, y: Any, sample_weight: Any, report: Any) -> None:
+        """Grow the tree on one worker: a set of labels is not decided from one feature's cuts."""
+        with DaskTreeEngine(self._client(), 1, self.n_jobs) as engine:
+            report("reading the rows for one worker, which grows trees with categories")
+            data = Partitions(engine, self, X, y, sample_weight)
+            engine.check_memory(data.n_rows, self.n_features_in_, data.cell_bytes)
+            given = data.rows, data.targets, data.weights
+            engine.spawn(reader_of(self), *given, checked_targets)
+            report(f"growing the tree from {data.n_rows:,} rows")
+            self.__dict__.update(on_any(engine, "fit_tree"))
 
     def _grow_settings(self) -> dict[str, Any]:
         return self._settings()
 
-    def _encode(self) -> Any:
+    def _encoder(self) -> Any:
+        """Get the function that encodes targets and weights on the workers."""
         raise NotImplementedError
 
     def _set_classes(self, classes: NDArray[Any] | None) -> None:
         """Keep the classes, if there are any."""
-
-    def _each_block(self, X: Any, method: str, width: int | None, dtype: Any) -> Any:
-        """Call a method of the plain estimator, lazily for collections of Dask."""
-        local = self.to_local()
-        if not _is_dask(X):
-            return getattr(local, method)(X)
-        call = partial(_call, local, method, width, dtype)
-        if isinstance(X, dask.array.Array):
-            whole = X.rechunk({1: -1})
-            if width is None:
-                return whole.map_blocks(call, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
-            chunks = (whole.chunks[0], (width,))
-            return whole.map_blocks(call, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
-        return X.map_partitions(call, meta=call(X._meta_nonempty).iloc[:0])
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """Find the leaf of each row.
@@ -264,163 +475,266 @@ class _OnDask(_Base):
         ...     DaskDecisionTreeRegressor().fit(X, y).apply(X).compute()
         array([1, 2])
         """
-        if not _is_dask(X):
+        if not is_dask(X):
             return self.to_local().apply(X, check_input)
         return self._each_block(X, "apply", None, np.int64)
 
 
-def _call(local: Any, method: str, width: int | None, dtype: Any, block: Any) -> Any:
-    """Call a method of an estimator for one partition, which may be empty."""
-    if len(block) == 0:
-        values = np.empty(0 if width is None else (0, width), dtype)
-    else:
-        values = getattr(local, method)(block)
-    if not hasattr(block, "iloc"):
-        return values
-    import pandas as pd
-
-    if width is None:
-        return pd.Series(values, index=block.index)
-    return pd.DataFrame(values, index=block.index, columns=list(local.classes_))
+def _leaves(tree: _core.Tree, cells: NDArray[Any]) -> NDArray[np.int32]:
+    """Find the leaf of each row of a partition."""
+    # The buffers of rows that came from another worker may have any address.
+    return tree.apply(aligned(cells), 1).astype(np.int32)
 
 
-def _is_dask(X: Any) -> bool:
-    return isinstance(X, dask.array.Array | dask.dataframe.DataFrame | dask.dataframe.Series)
+def _set_leaf_values(
+    tree: _core.Tree,
+    leaf_value: Any,
+    leaves: list[NDArray[np.int32]],
+    targets: list[NDArray[Any]],
+    weights: list[NDArray[np.float64]] | None,
+) -> _core.Tree:
+    """Set the values of the leaves from the rows of all partitions."""
+    return _core.set_values_of_leaves(
+        tree,
+        np.concatenate(leaves).astype(np.int64),
+        as_numbers(np.concatenate(targets)),
+        None if weights is None else np.concatenate(weights),
+        {"leaf_value": leaf_value},
+    )
 
 
-def _sample(X: Any) -> Any:
-    """Make two rows with the dtypes and names of a collection."""
-    if isinstance(X, dask.dataframe.DataFrame):
-        return X._meta_nonempty
-    if not isinstance(X, dask.array.Array):
-        raise TypeError(
-            f"X: must be a dask array or a dask data frame, got {type(X).__name__}; "
-            "fit the plain estimator to data of one machine"
-        )
-    if X.ndim != 2:
-        raise ValueError(f"X: must have two dimensions, got {X.ndim}")
-    return np.zeros((2, X.shape[1]), X.dtype)
+class _ForestOnDask(_OnDask, _ForestBase):
+    """What forests do on a cluster: every worker holds all rows and grows some of the trees."""
+
+    def _check_supported(self) -> None:
+        self._check_parameters()
+        n_draws = None
+        if self.bootstrap:
+            n_draws = number_of_draws(self.max_samples, 1 << 30, None)
+        self._check_out_of_bag(Bags(1, np.empty(0, np.uint64), n_draws, None, None))
+
+    def _of_trial(self) -> dict[str, Any]:
+        own = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "warm_start": False}
+        return own | {"oob_score": False, "importance_type": "impurity"}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, bags: Any = None) -> Self:
+        """Grow the trees from training rows that are distributed over a cluster.
+
+        Every worker gets all rows, sorts them once, and grows some of the trees. The forest is that
+        of the plain estimator, byte for byte, for every number of workers and all partitions. The
+        trees of a worker that is lost are grown by the others. If the fit fails or is interrupted,
+        the estimator does not change.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            Training rows, in partitions of any size. Cells are read as the plain estimator reads
+            them.
+        y : dask array, series or data frame of shape (n_samples,)
+            Targets, in partitions of their own.
+        sample_weight : dask array or series of shape (n_samples,), default=None
+            Non-negative weights, not all zero.
+        bags : None
+            Bags of your own are not supported on a cluster.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        WorkerLost
+            If all workers died, left or stopped, or one that did not answer had rows. The estimator
+            has not changed.
+        MemoryError
+            If a worker has too little memory for all rows.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskRandomForestRegressor
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+        ...     len(DaskRandomForestRegressor(n_estimators=5).fit(X, y).estimators_)
+        5
+        """
+        if bags is not None:
+            raise ValueError(
+                f"bags: bags of your own are not supported on a cluster; fit {self._plain.__name__}"
+            )
+        twin, _ = self._twin(X, y)
+        report = _reporter(self.verbose)
+        with DaskTreeEngine(self._client(), self.n_estimators, self.n_jobs) as engine:
+            report("reading the rows")
+            data = Partitions(engine, twin, X, y, sample_weight)
+            engine.check_memory(data.n_rows, twin.n_features_in_, data.cell_bytes)
+            given = data.rows, data.targets, data.weights
+            engine.spawn(reader_of(twin), *given, checked_targets)
+            report(f"sorting {data.n_rows:,} rows on {len(engine.threads)} workers")
+            held = on_all(engine, "sort", twin._seat_settings(), bool(self.bootstrap))
+            n_bytes = sum(one.n_bytes for one in held)
+            report(f"{n_bytes:,} bytes moved to the workers")
+            twin.__dict__.update(held[0].attributes)
+            twin._x_dtype = held[0].dtype
+            twin._grow_on(engine, held[0], self._forest_to_extend(twin), report)
+        self.__dict__ = twin.__dict__
+        return self
+
+    def _seat_settings(self) -> dict[str, Any]:
+        """Get the settings that do not depend on the trees or the seat."""
+        fixed = {"splitter": self._splitter, "seed": 0, "bags": None, "oob": False}
+        return self._growth_settings() | fixed
+
+    def _grow_on(
+        self, engine: DaskTreeEngine, held: Held, earlier: _core.Forest | None, report: Any
+    ) -> None:
+        """Grow the missing trees, join them with the earlier ones, and set the results."""
+        n_earlier = 0 if earlier is None else earlier.n_trees
+        bags = self._new_bags(held.n_rows, held.weights, None, n_earlier)
+        if len(bags.seeds) == 0:
+            warn_of_no_new_trees()
+        else:
+            grown = grow_forest(engine, bags, report)
+            if earlier is None:
+                self.forest_, self._bags = grown, [bags]
+            else:
+                self.forest_ = _core.Forest.concat([earlier, grown])
+                self._bags = [*self._bags, bags]
+        self._trees = None
+        if len(bags.seeds) == 0 and "oob_score_" in self.__dict__:
+            return
+        for name in RESULTS:
+            self.__dict__.pop(name, None)
+        if self.oob_score or self.importance_type == "unbiased":
+            report("predicting the rows out of the bags")
+            found, caught = on_any(engine, "results", self.forest_, self._bags)
+            self.__dict__.update(found)
+            for message, category in caught:
+                warnings.warn(message, category, stacklevel=3)
+
+    def apply(self, X: Any) -> Any:
+        """Find the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to send down the trees.
+
+        Returns
+        -------
+        leaves : dask array or data frame, or ndarray, of shape (n_samples, n_estimators)
+            Node ids, lazily if ``X`` is a collection of Dask.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskExtraTreesRegressor
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+        ...     DaskExtraTreesRegressor(n_estimators=2).fit(X, y).apply(X).compute()
+        array([[1, 1],
+               [2, 2]])
+        """
+        check_is_fitted(self)
+        return self._each_block(X, "apply", self.forest_.n_trees, np.int64)
 
 
-def _reporter(verbose: int) -> Any:
-    """Get a function that shows where a fit is, if it is to be shown."""
-    start = time.monotonic()
+class _ForestRegressorOnDask(_RegressorOnDask, _ForestOnDask):
+    """What forests for numbers do on a cluster."""
 
-    def report(line: str) -> None:
-        if verbose:
-            sys.stderr.write(f"{time.monotonic() - start:6.1f} s  {line}\n")
-            sys.stderr.flush()
+    def predict(self, X: Any, aggregate: Literal["mean", "median"] = "mean") -> Any:
+        """Predict the mean, or the median, of the trees' predictions.
 
-    return report
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to predict.
+        aggregate : {"mean", "median"}, default="mean"
+            What becomes of the predictions of the trees.
 
+        Returns
+        -------
+        y : dask array or series, or ndarray
+            Predicted targets, lazily if ``X`` is a collection of Dask.
 
-def _blocks(name: str, values: Any) -> Any:
-    """Get the partitions of a collection, each with all its columns, as delayed objects."""
-    if isinstance(values, dask.array.Array):
-        values = values.rechunk({1: -1}) if values.ndim == 2 else values
-        return values.to_delayed().ravel()
-    if not _is_dask(values):
-        raise TypeError(f"{name}: must be a collection of Dask, as X is; got {type(values)}")
-    return values.to_delayed()
-
-
-def _cells(estimator: BaseTree, block: Any) -> NDArray[Any]:
-    """Read a partition of X as the plain estimator does."""
-    if len(block) == 0:
-        # The dtype that every other one can be converted to without loss.
-        return np.empty((0, estimator.n_features_in_), np.float32)
-    cells: NDArray[Any] = aligned(checked_rows(estimator, block))
-    return cells
-
-
-def _vector(block: Any) -> NDArray[Any]:
-    """Read a partition of y or of the weights."""
-    values = np.asarray(block)
-    return values[:, 0] if values.ndim == 2 else values
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskExtraTreesRegressor
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+        ...     DaskExtraTreesRegressor(n_estimators=2).fit(X, y).predict(X).compute()
+        array([5., 9.])
+        """
+        return self._each_block(X, "predict", None, np.float64, aggregate)
 
 
-def _weights(block: Any) -> NDArray[np.float64]:
-    values = _vector(block)
-    checked = as_weights(values, len(values)) if len(values) else None
-    return np.empty(0) if checked is None else checked
+class _ForestClassifierOnDask(_ClassifierOnDask, _ForestOnDask):
+    """What forests for classes do on a cluster."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class with the largest mean share in the rows' leaves.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to predict.
+
+        Returns
+        -------
+        y : dask array or series, or ndarray
+            Class labels, lazily if ``X`` is a collection of Dask.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskExtraTreesClassifier
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
+        ...     DaskExtraTreesClassifier(n_estimators=2).fit(X, y).predict(X).compute()
+        array([3, 4])
+        """
+        return self._each_block(X, "predict", None, getattr(self, "classes_", np.empty(0)).dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the share of each class: the mean of its shares in the rows' leaves.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or anything that the plain estimator reads
+            Rows to predict.
+
+        Returns
+        -------
+        proba : dask array or data frame, or ndarray
+            Shares in the order of ``classes_``, lazily if ``X`` is a collection of Dask.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from splitwood.dask import DaskExtraTreesClassifier
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
+        ...     DaskExtraTreesClassifier(n_estimators=2).fit(X, y).predict_proba(X).compute()
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        return self._each_block(X, "predict_proba", getattr(self, "n_classes_", 0), np.float64)
 
 
-def _checked_targets(y: NDArray[Any]) -> NDArray[Any]:
-    """Check the targets of all rows as scikit-learn does in a local fit."""
-    checked: NDArray[Any] = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    return checked
-
-
-def _encode_numbers(y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> Encoded:
-    return Encoded(as_numbers(_checked_targets(y)), sample_weight, None)
-
-
-def _encode_classes(
-    class_weight: ClassWeight, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
-) -> Encoded:
-    check_classification_targets(_checked_targets(y))
-    classes, codes = np.unique(y, return_inverse=True)
-    codes = codes.astype(np.int64, copy=False)
-    return Encoded(codes, weigh_outputs(class_weight, [classes], [codes], sample_weight), classes)
-
-
-def _distribute(
-    engine: DaskEngine,
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    settings: dict[str, Any],
-    report: Any,
-) -> None:
-    """Send each seat its columns of all rows, and all targets."""
-    report(f"reading the rows for {len(engine.features)} workers")
-    reader = clone(estimator.to_local())
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(estimator, name):
-            setattr(reader, name, getattr(estimator, name))
-    reader.tree_ = None
-    read = [engine.submit(_cells, reader, block) for block in engine.compute(_blocks("X", X))]
-    targets = [engine.submit(_vector, block) for block in engine.compute(_blocks("y", y))]
-    weights = None
-    if sample_weight is not None:
-        blocks = engine.compute(_blocks("sample_weight", sample_weight))
-        weights = [engine.submit(_weights, block) for block in blocks]
-    shapes = engine.wait([engine.submit(_shape, block) for block in read])
-    n_rows = sum(rows for rows, _ in shapes)
-    if n_rows == 0:
-        raise ValueError("X: has no rows")
-    # Empty partitions have no say in the dtype.
-    n_bytes = max(size for rows, size in shapes if rows)
-    engine.check_memory(n_rows, n_bytes, settings)
-    full = [block for block, (rows, _) in zip(read, shapes, strict=True) if rows]
-    pieces = [[engine.submit(columns_of, block, own) for block in full] for own in engine.features]
-    report(f"sorting {n_rows:,} rows")
-    engine.spawn(pieces, targets, weights, estimator._encode(), settings)
-
-
-def _shape(cells: NDArray[Any]) -> tuple[int, int]:
-    return len(cells), cells.dtype.itemsize
-
-
-class DaskDecisionTreeRegressor(_OnDask, DecisionTreeRegressor):
+class DaskDecisionTreeRegressor(_RegressorOnDask, _TreeOnDask, DecisionTreeRegressor):
     """A regression tree that is fitted on a Dask cluster.
 
     The model is that of `splitwood.DecisionTreeRegressor`, byte for byte. All its methods are here,
-    too; those that are not listed below work on data of this machine.
-
-    Parameters
-    ----------
-    **parameters
-        The parameters of `splitwood.DecisionTreeRegressor`. Random thresholds, drawn features,
-        monotonic constraints, categories and `leaf_value` are refused by `fit`. `n_jobs` is the
-        number of threads of each worker; None means those that the worker has.
-    client : distributed.Client, default=None
-        The cluster. None means the current client. It is not pickled.
-
-    See Also
-    --------
-    splitwood.DecisionTreeRegressor : The same tree on one machine.
+    too; those that take no collections of Dask work on data of this machine. `fit` refuses random
+    thresholds, drawn features and monotonic constraints. A tree with categories is grown by one
+    worker, which must have room for all rows.
 
     Examples
     --------
@@ -434,12 +748,18 @@ class DaskDecisionTreeRegressor(_OnDask, DecisionTreeRegressor):
     """
 
     _plain = DecisionTreeRegressor
+    if TYPE_CHECKING:
+
+        def to_local(self) -> DecisionTreeRegressor: ...
 
     def _grow_settings(self) -> dict[str, Any]:
-        criterion = "squared_error" if self.criterion == "friedman_mse" else self.criterion
-        return self._settings() | {"quantile": self.quantile, "criterion": criterion}
+        return self._settings() | {
+            "quantile": self.quantile,
+            "criterion": known_criterion(self.criterion, stacklevel=4),
+            "leaf_value": self.leaf_value,
+        }
 
-    def _encode(self) -> Any:
+    def _encoder(self) -> Any:
         return _encode_numbers
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
@@ -468,58 +788,18 @@ class DaskDecisionTreeRegressor(_OnDask, DecisionTreeRegressor):
         >>> tree.predict([[0.0]])
         array([5.])
         """
-        if not _is_dask(X):
+        if not is_dask(X):
             return self.to_local().predict(X, check_input)
         return self._each_block(X, "predict", None, np.float64)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the coefficient of determination, R².
 
-        Parameters
-        ----------
-        X : dask array or data frame, or anything that the plain estimator reads
-            Rows to predict.
-        y : as X, of shape (n_samples,)
-            Their targets.
-        sample_weight : as y, default=None
-            Their weights.
-
-        Returns
-        -------
-        score : float
-            1 for perfect predictions, 0 for those of the mean.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> from distributed import Client
-        >>> from splitwood.dask import DaskDecisionTreeRegressor
-        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
-        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
-        ...     DaskDecisionTreeRegressor().fit(X, y).score(X, y)
-        1.0
-        """
-        return _score(self, X, y, sample_weight)
-
-
-class DaskDecisionTreeClassifier(_OnDask, DecisionTreeClassifier):
+class DaskDecisionTreeClassifier(_ClassifierOnDask, _TreeOnDask, DecisionTreeClassifier):
     """A classification tree that is fitted on a Dask cluster.
 
     The model is that of `splitwood.DecisionTreeClassifier`, byte for byte. All its methods are
-    here, too; those that are not listed below work on data of this machine.
-
-    Parameters
-    ----------
-    **parameters
-        The parameters of `splitwood.DecisionTreeClassifier`. Random thresholds, drawn features,
-        monotonic constraints and categories are refused by `fit`. `n_jobs` is the number of threads
-        of each worker; None means those that the worker has.
-    client : distributed.Client, default=None
-        The cluster. None means the current client. It is not pickled.
-
-    See Also
-    --------
-    splitwood.DecisionTreeClassifier : The same tree on one machine.
+    here, too; those that take no collections of Dask work on data of this machine. `fit` refuses
+    random thresholds, drawn features and monotonic constraints. A tree with categories is grown by
+    one worker, which must have room for all rows.
 
     Examples
     --------
@@ -534,8 +814,11 @@ class DaskDecisionTreeClassifier(_OnDask, DecisionTreeClassifier):
     """
 
     _plain = DecisionTreeClassifier
+    if TYPE_CHECKING:
 
-    def _encode(self) -> Any:
+        def to_local(self) -> DecisionTreeClassifier: ...
+
+    def _encoder(self) -> Any:
         return partial(_encode_classes, self.class_weight)
 
     def _set_classes(self, classes: NDArray[Any] | None) -> None:
@@ -568,7 +851,7 @@ class DaskDecisionTreeClassifier(_OnDask, DecisionTreeClassifier):
         >>> tree.predict([[0.0]])
         array([3])
         """
-        if not _is_dask(X):
+        if not is_dask(X):
             return self.to_local().predict(X, check_input)
         dtype = getattr(self, "classes_", np.empty(0)).dtype
         return self._each_block(X, "predict", None, dtype)
@@ -599,48 +882,94 @@ class DaskDecisionTreeClassifier(_OnDask, DecisionTreeClassifier):
         >>> tree.predict_proba([[0.0]])
         array([[1., 0.]])
         """
-        if not _is_dask(X):
+        if not is_dask(X):
             return self.to_local().predict_proba(X, check_input)
         return self._each_block(X, "predict_proba", getattr(self, "n_classes_", 0), np.float64)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the share of rows whose class is predicted.
 
-        Parameters
-        ----------
-        X : dask array or data frame, or anything that the plain estimator reads
-            Rows to predict.
-        y : as X, of shape (n_samples,)
-            Their classes.
-        sample_weight : as y, default=None
-            Their weights.
+class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
+    """A random forest that predicts numbers, fitted on a Dask cluster.
 
-        Returns
-        -------
-        score : float
-            The accuracy.
+    The model is that of `splitwood.RandomForestRegressor`, byte for byte. All its methods
+    are here, too; those that take no collections of Dask work on data of this machine. Every worker
+    must have room for all rows. `fit` refuses several outputs and bags of your own.
 
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> from distributed import Client
-        >>> from splitwood.dask import DaskDecisionTreeClassifier
-        >>> with Client(n_workers=1, processes=False, dashboard_address=None):
-        ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
-        ...     DaskDecisionTreeClassifier().fit(X, y).score(X, y)
-        1.0
-        """
-        return _score(self, X, y, sample_weight)
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splitwood.dask import DaskRandomForestRegressor
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+    ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+    ...     forest = DaskRandomForestRegressor(5, random_state=0, bootstrap=False).fit(X, y)
+    ...     forest.predict(X).compute()
+    array([5., 9.])
+    """
+
+    _plain = RandomForestRegressor
 
 
-def _score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Score predictions by scikit-learn, which gets targets and predictions, but not X."""
-    local = estimator.to_local()
-    if not _is_dask(X):
-        return float(local.score(X, y, sample_weight))
-    from sklearn.metrics import accuracy_score, r2_score
+class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier):
+    """A random forest that predicts classes, fitted on a Dask cluster.
 
-    given = [estimator.predict(X), y, *([] if sample_weight is None else [sample_weight])]
-    predicted, targets, *weights = (_vector(values) for values in dask.compute(*given))
-    measure = accuracy_score if hasattr(local, "classes_") else r2_score
-    return float(measure(targets, predicted, sample_weight=weights[0] if weights else None))
+    The model is that of `splitwood.RandomForestClassifier`, byte for byte. All its methods
+    are here, too; those that take no collections of Dask work on data of this machine. Every worker
+    must have room for all rows. `fit` refuses several outputs and bags of your own.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splitwood.dask import DaskRandomForestClassifier
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+    ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
+    ...     forest = DaskRandomForestClassifier(5, random_state=0, bootstrap=False).fit(X, y)
+    ...     forest.predict(X).compute()
+    array([3, 4])
+    """
+
+    _plain = RandomForestClassifier
+
+
+class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
+    """A forest with random thresholds that predicts numbers, fitted on a Dask cluster.
+
+    The model is that of `splitwood.ExtraTreesRegressor`, byte for byte. All its methods
+    are here, too; those that take no collections of Dask work on data of this machine. Every worker
+    must have room for all rows. `fit` refuses several outputs and bags of your own.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splitwood.dask import DaskExtraTreesRegressor
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+    ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([5.0, 9.0])
+    ...     forest = DaskExtraTreesRegressor(5, random_state=0).fit(X, y)
+    ...     forest.predict(X).compute()
+    array([5., 9.])
+    """
+
+    _plain = ExtraTreesRegressor
+
+
+class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
+    """A forest with random thresholds that predicts classes, fitted on a Dask cluster.
+
+    The model is that of `splitwood.ExtraTreesClassifier`, byte for byte. All its methods
+    are here, too; those that take no collections of Dask work on data of this machine. Every worker
+    must have room for all rows. `fit` refuses several outputs and bags of your own.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from splitwood.dask import DaskExtraTreesClassifier
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None):
+    ...     X, y = da.from_array([[1.0], [2.0]]), da.from_array([3, 4])
+    ...     forest = DaskExtraTreesClassifier(5, random_state=0).fit(X, y)
+    ...     forest.predict(X).compute()
+    array([3, 4])
+    """
+
+    _plain = ExtraTreesClassifier

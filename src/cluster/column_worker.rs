@@ -323,7 +323,7 @@ impl<X: Cell, C: Criterion> Shared<X, C> {
 
     /// Largest node that is grown as a subtree, as in a local fit.
     fn small(&self) -> usize {
-        subtree::max_rows(self.own.n_features)
+        subtree::max_rows(self.own.n_features, false)
     }
 
     pub fn kind(&self, node: &C::NodeStats, depth: u32) -> NodeKind {

@@ -1,9 +1,11 @@
 //! How the features of a fit are stored. A node is a range of places, the same in every column.
 //!
 //! Large nodes use sorted columns (`sorted.rs`), 4 bytes per cell and the target; subtrees use
-//! local row numbers (`local.rs`), 2 bytes per cell.
+//! local row numbers (`local.rs`), 2 bytes per cell, carried along or made from ranks when a
+//! feature is drawn (`ranks.rs`).
 
 pub(crate) mod local;
+pub(crate) mod ranks;
 pub(crate) mod sorted;
 
 pub(crate) use self::sorted::{ColumnSlice, SortedColumn};

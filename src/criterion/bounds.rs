@@ -61,6 +61,13 @@ pub(crate) struct SmallNode<'a, C: Criterion> {
     pub min_rows: usize,
 }
 
+impl<'a, C: Criterion> SmallNode<'a, C> {
+    /// The node's rows in the order of some feature.
+    pub fn any_order(&self) -> &'a [u16] {
+        self.orders.of(self.features[0] as usize)
+    }
+}
+
 /// What the bounds of a node's features say before any order is swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundVerdict {

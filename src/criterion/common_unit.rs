@@ -16,6 +16,7 @@
 //! Cost: a few passes over the targets per fit.
 
 use super::Grid;
+use crate::median::two_sum;
 use crate::wire::wire_struct;
 
 /// Bound on the error of each target, as a share of the largest: a few roundings.
@@ -62,9 +63,11 @@ pub(crate) struct FineGrid {
     grid: Grid,
     /// The number of bits by which steps are finer than those of `grid`.
     finer: u32,
+    /// Whether all values are multiples of the unit of `grid`, so that none is rounded.
+    pub is_exact: bool,
 }
 
-wire_struct!(FineGrid { unit, grid, finer });
+wire_struct!(FineGrid { unit, grid, finer, is_exact });
 
 impl FineGrid {
     /// The grid for values from 0 to `largest` whose sum stays below `total`. They are multiples of
@@ -73,8 +76,20 @@ impl FineGrid {
         let finest = Grid::new(largest, total);
         // Values that are all 0 have no unit.
         let multiples = multiples.filter(|_| largest > 0.0);
-        let (grid, finer) = multiples.and_then(|grid| Some((grid, grid.bits_to(finest)?))).unwrap_or((finest, 0));
-        Self { unit: grid.unit / (1u64 << finer) as f64, grid, finer }
+        let multiples = multiples.and_then(|grid| Some((grid, grid.bits_to(finest)?)));
+        let (grid, finer) = multiples.unwrap_or((finest, 0));
+        Self { unit: grid.unit / (1u64 << finer) as f64, grid, finer, is_exact: multiples.is_some() }
+    }
+
+    /// The difference of two values, in steps that are finer by this many bits. A multiple of the
+    /// unit stays one. Differences that ascend stay in order.
+    pub fn put_difference(self, a: f64, b: f64, bits: u32) -> i128 {
+        let (difference, error) = two_sum(a, -b);
+        if self.is_exact {
+            return i128::from(self.put(difference)) << bits;
+        }
+        // Where the error counts, the difference is so large that it is a whole number of steps.
+        [difference, error].map(|part| (self.grid.in_units(part) * (1u64 << bits) as f64) as i128).into_iter().sum()
     }
 
     /// The value in grid steps, rounded to the nearest. A multiple of the unit stays one.

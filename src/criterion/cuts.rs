@@ -2,6 +2,9 @@
 
 use crate::split::{Cut, partition_point};
 
+/// Values count as equal within this part of themselves: a few roundings.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
 /// A cut sends the first `n_left` rows in the order of the feature to the left.
 pub(crate) struct Cuts<F> {
     /// Whether the values at two places of the order are the same.
@@ -60,9 +63,13 @@ pub(crate) struct ValueOrder {
 }
 
 impl ValueOrder {
+    /// Values that are equal up to rounding are in order. They come from sums that start at
+    /// different targets, so a value may differ from the end of the range that it lies on by a
+    /// bit. Predictions are clamped to the range, so they stay in order all the same.
     pub fn allows(self, [left, right]: [f64; 2]) -> bool {
-        let in_range = |value: f64| self.low <= value && value <= self.high;
-        self.sign * (right - left) >= 0.0 && in_range(left) && in_range(right)
+        let in_order = |a: f64, b: f64| a - b <= ROUNDING * a.abs().min(b.abs());
+        let in_range = |value: f64| in_order(self.low, value) && in_order(value, self.high);
+        in_order(self.sign * left, self.sign * right) && in_range(left) && in_range(right)
     }
 }
 
@@ -78,6 +85,12 @@ impl<F: Fn(usize, usize) -> bool> Cuts<F> {
     #[inline]
     pub fn allow_values(&self, values: impl FnOnce() -> [f64; 2]) -> bool {
         self.value_order.is_none_or(|order| order.allows(values()))
+    }
+
+    /// The same cuts, for code that is compiled once for all features.
+    pub fn erased(&self) -> Cuts<&dyn Fn(usize, usize) -> bool> {
+        let &Self { ref same, first, last, min_weight, missing_left, value_order } = self;
+        Cuts { same, first, last, min_weight, missing_left, value_order }
     }
 
     #[inline]
@@ -97,5 +110,26 @@ impl<F: Fn(usize, usize) -> bool> Cuts<F> {
         let start = partition_point(0, place, |i| !(self.same)(i, place));
         let end = partition_point(place, len, |i| (self.same)(i, place));
         (start, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_are_in_order_up_to_rounding() {
+        let order = |sign, low, high| ValueOrder { sign, low, high };
+        let free = order(1.0, f64::NEG_INFINITY, f64::INFINITY);
+        let third: f64 = 1.0 / 3.0;
+        let above = f64::from_bits(third.to_bits() + 1);
+        assert!(free.allows([third, above]) && free.allows([above, third]));
+        assert!(free.allows([-third, third]) && !free.allows([third, -third]));
+        assert!(free.allows([0.0, 5e-324]) && !free.allows([5e-324, 0.0]));
+        let falling = order(-1.0, third, f64::INFINITY);
+        assert!(falling.allows([1.0, above]) && falling.allows([1.0, third]));
+        assert!(order(-1.0, above, f64::INFINITY).allows([1.0, third]));
+        assert!(!order(-1.0, 0.34, f64::INFINITY).allows([1.0, third]));
+        assert!(!free.allows([1.0, 1.0 - 1e-12]) && !free.allows([f64::NAN, 1.0]));
     }
 }

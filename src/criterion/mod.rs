@@ -36,7 +36,7 @@ pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
 pub(crate) use self::running::RunningSums;
-pub(crate) use self::sample::{Sample, ScalarTargets, Weighted};
+pub(crate) use self::sample::{LabelOrder, Sample, Weighted};
 pub(crate) use self::tiny::{NoTinyKernel, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::split::Contest;
 
@@ -127,12 +127,35 @@ pub(crate) trait Criterion: Sync + Sized {
         scratch: &mut Self::Scratch,
     ) -> Option<f64>;
 
+    /// Finds the gains of several cuts in one pass over the rows, if the criterion can; returns
+    /// whether it can. `sides` has −1 for each cut that sends a row left, and 0 for the other cuts.
+    /// `cut` returns the rules of a cut, given how many rows go left, unless that number forbids
+    /// it. `found` receives for each cut how many rows go left, and the gain if the cut is allowed.
+    fn gains_of_cuts<const L: usize>(
+        &self,
+        _node: &Self::NodeStats,
+        _contributions: &[Self::Contribution],
+        _sides: impl Iterator<Item = [i32; L]>,
+        _cut: impl Fn(usize, usize) -> Option<OneCut<'static>>,
+        _found: impl FnMut(usize, usize, Option<f64>),
+    ) -> bool {
+        false
+    }
+
     /// Absolute error of this node's gains, in their units.
     fn noise(&self, node: &Self::NodeStats) -> f64;
 
     /// A gain of this node in units of the loss, summed over rows.
     fn loss_decrease(&self, node: &Self::NodeStats, gain: f64) -> f64;
 
-    /// The targets as single numbers; `None` if a row has several.
-    fn scalar(&self) -> Option<&dyn ScalarTargets<Self::Item>>;
+    /// How the labels of a categorical feature are put in order in this node.
+    fn label_order(&self, node: &Self::NodeStats) -> LabelOrder;
+
+    /// How many numbers [`Criterion::label_numbers`] appends.
+    fn n_label_numbers(&self) -> usize {
+        1
+    }
+
+    /// Appends the numbers behind a target, whose means describe a label, and returns its weight.
+    fn label_numbers(&self, item: Self::Item, numbers: &mut Vec<f64>) -> f64;
 }

@@ -1,4 +1,6 @@
-//! A row's target, with or without a weight, and targets that are single numbers.
+//! A row's target, with or without a weight, and how targets put labels in order.
+
+use crate::median::Level;
 
 /// A row's target and weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,8 +40,15 @@ impl<Y: Copy + Default + Send + Sync> Sample<Y> for Weighted<Y> {
     }
 }
 
-/// Targets that are one number per row. Categories are ordered by it.
-pub(crate) trait ScalarTargets<I>: Sync {
-    /// The number behind a target, and its weight; of two classes, whether it is the second.
-    fn sample(&self, item: I) -> (f64, f64);
+/// How the labels of a categorical feature are put in order, so that sets of them are cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LabelOrder {
+    /// By the mean of one number: the best of all sets is a cut of this order (Breiman, Friedman,
+    /// Olshen and Stone 1984, for losses that are concave in the mean).
+    Mean,
+    /// By the first principal component of the means of several numbers (Coppersmith, Hong and
+    /// Hosking 1999, for classes). A heuristic.
+    Component,
+    /// By the quantile of the targets at this level; the node's own one is `of_node`. A heuristic.
+    Quantile { level: Level, of_node: f64 },
 }

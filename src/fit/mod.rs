@@ -158,7 +158,7 @@ const WORKER_ROW_BYTES: usize = 24;
 const NODE_BYTES: usize = 48;
 /// Additional memory for criteria that rank their targets: bytes per row, without and with weights,
 /// and bytes per row and worker.
-const RANKED_ROW_BYTES: [usize; 2] = [16, 48];
+const RANKED_ROW_BYTES: [usize; 2] = [52, 84];
 const RANKED_WORKER_ROW_BYTES: usize = 12;
 
 /// A fit before its criterion is chosen.
@@ -424,7 +424,8 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         let Self { engine: LocalEngine { x, choices }, rows, team, .. } = *self;
         match x {
             Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
-                self.check_memory::<C>(0)?;
+                // X is copied.
+                self.check_memory::<C>(size_of::<X>())?;
                 random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
             }
             Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {

@@ -6,7 +6,7 @@ use super::{FitTask, LocalEngine};
 use crate::columns::SortedColumn;
 use crate::criterion::Weighted;
 use crate::criterion::classes::{ClassSample, Classes};
-use crate::criterion::outputs::{OutputCriterion, Outputs};
+use crate::criterion::outputs::{AnyOutputs, OutputCriterion, Outputs};
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport, ValueSample};
@@ -40,7 +40,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     }
 
     /// `y` and `items` have the targets of each output, as numbers and as items of a column.
-    fn grow_values<T: ValueSample + RankedSample>(
+    fn grow_values<T: ValueSample + RankedSample + 'static>(
         &self,
         y: &[Vec<f64>],
         items: Vec<Vec<T>>,
@@ -85,7 +85,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         }
     }
 
-    fn grow_classes<T: ClassSample>(
+    fn grow_classes<T: ClassSample + 'static>(
         &self,
         outputs: impl Iterator<Item = Vec<T>>,
         n_classes: usize,
@@ -96,7 +96,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     }
 
     /// `outputs` have the targets of each row of X.
-    fn grow_outputs<C: OutputCriterion>(
+    fn grow_outputs<C: OutputCriterion + Send + 'static>(
         &self,
         outputs: impl Iterator<Item = (C, Vec<C::Item>)>,
         [target, impurity]: [f64; 2],
@@ -111,7 +111,12 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         }
         let rules = Rules { min_gain, ..*self.rules };
         let units = Units { target, impurity, weight: self.rows.weight_unit };
-        self.grow_locally(&outputs, items, SortedColumn { rows, items: numbers }, units, &rules)
+        let order = SortedColumn { rows, items: numbers };
+        if C::WEIGHTED {
+            self.grow_locally(&AnyOutputs::<true>::new(outputs), items, order, units, &rules)
+        } else {
+            self.grow_locally(&AnyOutputs::<false>::new(outputs), items, order, units, &rules)
+        }
     }
 }
 

@@ -47,6 +47,77 @@ pub struct ForestParams<'a> {
     pub balanced_subsample: bool,
     /// Whether to sum up the predictions of the trees for the rows that they did not see.
     pub out_of_bag: bool,
+    /// The order of the same `x` and targets, from [`sort_forest_while`]; `None` to sort them.
+    pub order: Option<&'a ForestOrder>,
+}
+
+/// The sorted columns and targets of a forest's data: what several fits to the same data share.
+///
+/// ```
+/// use splitwood::{ForestParams, Loss, Matrix, Target, fit_forest, sort_forest_while};
+///
+/// let x = Matrix::from_rows(&[0.0, 1.0, 2.0, 3.0], 4, 1)?;
+/// let y = Target::Values(&[1.0, 1.0, 5.0, 7.0]);
+/// let params = ForestParams::new(10, 0);
+/// let order = sort_forest_while(|| true, &x, y, Loss::SquaredError, &params.tree)?;
+/// let ordered = ForestParams { order: Some(&order), ..params.clone() };
+/// let fitted = fit_forest(&x, y, None, Loss::SquaredError, &ordered)?;
+/// assert_eq!(fitted, fit_forest(&x, y, None, Loss::SquaredError, &params)?);
+/// # Ok::<(), splitwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForestOrder {
+    order: SharedOrder,
+    shape: [usize; 2],
+    draws_thresholds: bool,
+    ranks_targets: bool,
+}
+
+/// Sorts the columns and, for a loss that ranks them, the targets, for fits of forests with the
+/// same settings of the trees. It stops when `go_on` returns false.
+///
+/// # Errors
+/// As [`fit_forest`], and [`Error::Interrupted`] if `go_on` returned false.
+pub fn sort_forest_while<X: Cell>(
+    mut go_on: impl FnMut() -> bool,
+    x: &Matrix<'_, X>,
+    target: Target<'_>,
+    loss: Loss,
+    params: &Params,
+) -> Result<ForestOrder> {
+    let shape = [x.n_rows(), x.n_columns()];
+    let valid = params.check(x, target, None, loss)?;
+    let n_cells = shape[0].saturating_mul(shape[1]);
+    // Row numbers and keys, of each column that a thread sorts and of the sorted ones.
+    check_room(n_cells.saturating_mul(4).saturating_add(shape[0] * ROW_BYTES))?;
+    let team = Team::new(params.n_jobs, shape[1], n_cells)?;
+    let order = team.supervise(|| sort(&valid, Source::Dense(x), &team), |_| go_on());
+    if team.cancelled() {
+        return Err(Error::Interrupted);
+    }
+    Ok(ForestOrder {
+        order,
+        shape,
+        draws_thresholds: draws_thresholds(&valid),
+        ranks_targets: valid.objective.ranks_targets(),
+    })
+}
+
+fn draws_thresholds(valid: &ValidFit<'_>) -> bool {
+    valid.choices.as_ref().is_some_and(Choices::are_random_splits)
+}
+
+/// Sorts what the trees need in order.
+fn sort<X: Cell>(valid: &ValidFit<'_>, x: Source<'_, X>, team: &Team) -> SharedOrder {
+    let x = match x {
+        Source::Dense(x) if !draws_thresholds(valid) => Some(x),
+        _ => None,
+    };
+    let y = match valid.objective {
+        Objective::Values { y, n_outputs: 1, .. } if valid.objective.ranks_targets() => Some(y),
+        _ => None,
+    };
+    SharedOrder::new(x, y, team)
 }
 
 impl ForestParams<'_> {
@@ -55,7 +126,7 @@ impl ForestParams<'_> {
     pub fn new(n_trees: usize, seed: u64) -> Self {
         let seeds = (0..n_trees).map(|tree| Seed::new(seed).of_feature(tree).stream().next()).collect();
         let (tree, bags) = (Params::default(), Bags::Whole);
-        Self { tree, seeds, bags, balanced_subsample: false, out_of_bag: false }
+        Self { tree, seeds, bags, balanced_subsample: false, out_of_bag: false, order: None }
     }
 }
 
@@ -82,13 +153,33 @@ pub fn fit_forest<X: Cell>(
     fit_forest_while(|_| true, x, target, weights, loss, params)
 }
 
-/// Fits a forest and calls `go_on` several times per second with the number of trees that are
-/// finished. The fit stops when `go_on` returns false.
+/// How far the fit of a forest is.
+#[derive(Clone, Copy)]
+pub struct ForestProgress<'a> {
+    n_trees: usize,
+    out_of_bag: Option<&'a OutOfBagSums>,
+}
+
+impl ForestProgress<'_> {
+    /// Number of trees that are finished.
+    #[must_use]
+    pub fn n_trees(&self) -> usize {
+        self.n_trees
+    }
+
+    /// A copy of the sums over the first trees, if sums were asked for.
+    #[must_use]
+    pub fn out_of_bag(&self) -> Option<OutOfBag> {
+        self.out_of_bag.map(OutOfBagSums::so_far)
+    }
+}
+
+/// Fits a forest and calls `go_on` several times per second. The fit stops when it returns false.
 ///
 /// # Errors
 /// As [`fit_forest`], and [`Error::Interrupted`] if `go_on` returned false.
 pub fn fit_forest_while<X: Cell>(
-    mut go_on: impl FnMut(usize) -> bool,
+    mut go_on: impl FnMut(ForestProgress<'_>) -> bool,
     x: &Matrix<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -118,7 +209,7 @@ pub fn fit_sparse_forest<X: Cell>(
 /// # Errors
 /// As [`fit_forest_while`].
 pub fn fit_sparse_forest_while<X: Cell>(
-    mut go_on: impl FnMut(usize) -> bool,
+    mut go_on: impl FnMut(ForestProgress<'_>) -> bool,
     x: &SparseColumns<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -130,7 +221,7 @@ pub fn fit_sparse_forest_while<X: Cell>(
 
 /// Has no type parameters, so that it is compiled in this crate.
 fn fit_any(
-    go_on: &mut dyn FnMut(usize) -> bool,
+    go_on: &mut dyn FnMut(ForestProgress<'_>) -> bool,
     x: AnySource<'_>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -144,7 +235,7 @@ fn fit_any(
 }
 
 fn fit_source<X: Cell>(
-    go_on: &mut dyn FnMut(usize) -> bool,
+    go_on: &mut dyn FnMut(ForestProgress<'_>) -> bool,
     x: Source<'_, X>,
     target: Target<'_>,
     weights: Option<&[f64]>,
@@ -161,9 +252,19 @@ fn fit_source<X: Cell>(
     if params.balanced_subsample && !matches!(valid.objective, Objective::Classes { .. }) {
         return Err(Error::argument("class_weight", "\"balanced_subsample\" is for classes, not for values"));
     }
+    if let Some(order) = params.order {
+        let found = (order.shape, order.draws_thresholds, order.ranks_targets);
+        if found != ([n_rows, n_features], draws_thresholds(&valid), valid.objective.ranks_targets()) {
+            return Err(Error::argument("order", "is that of other data, or of other settings"));
+        }
+    }
     let team = Team::new(params.tree.n_jobs, n_trees, (n_rows * n_features).saturating_mul(n_trees))?;
-    let task = ForestTask { x, n_rows, n_features, weights, params, valid: &valid, team: &team };
-    team.supervise(|| task.grow(), |share| go_on((share * n_trees as f64).round() as usize))
+    let sums = params.out_of_bag.then(|| OutOfBagSums::new(n_rows));
+    let out_of_bag = sums.as_ref();
+    let task = ForestTask { x, n_rows, n_features, weights, params, valid: &valid, out_of_bag, team: &team };
+    let progress = |share: f64| ForestProgress { n_trees: (share * n_trees as f64).round() as usize, out_of_bag };
+    let forest = team.supervise(|| task.grow(), |share| go_on(progress(share)))?;
+    Ok(FittedForest { forest, out_of_bag: sums.map(OutOfBagSums::finish) })
 }
 
 /// A fit whose arguments passed all checks.
@@ -174,21 +275,28 @@ struct ForestTask<'a, X> {
     weights: Option<&'a [f64]>,
     params: &'a ForestParams<'a>,
     valid: &'a ValidFit<'a>,
+    out_of_bag: Option<&'a OutOfBagSums>,
     team: &'a Team,
 }
 
 /// What all trees share.
-struct Shared {
-    order: SharedOrder,
+struct Shared<'a> {
+    order: &'a SharedOrder,
     probabilities: Option<Probabilities>,
-    out_of_bag: Option<OutOfBagSums>,
 }
 
 impl<X: Cell> ForestTask<'_, X> {
-    fn grow(&self) -> Result<FittedForest> {
+    fn grow(&self) -> Result<Forest> {
         let n_trees = self.params.seeds.len();
         let workers = self.workers()?;
-        let shared = self.share();
+        let own;
+        let order = if let Some(order) = self.params.order {
+            &order.order
+        } else {
+            own = sort(self.valid, self.x, self.team);
+            &own
+        };
+        let shared = self.share(order);
         let mut trees: Vec<(usize, Option<Result<Tree>>)> = (0..n_trees).map(|number| (number, None)).collect();
         let grow = |(number, tree): &mut (usize, Option<Result<Tree>>), threads: usize| {
             if !self.team.cancelled() {
@@ -207,8 +315,7 @@ impl<X: Cell> ForestTask<'_, X> {
             return Err(Error::Interrupted);
         }
         let trees = trees.into_iter().filter_map(|(_, tree)| tree.map(|tree| tree.map(Arc::new)));
-        let forest = Forest::new(trees.collect::<Result<_>>()?)?;
-        Ok(FittedForest { forest, out_of_bag: shared.out_of_bag.map(OutOfBagSums::finish) })
+        Forest::new(trees.collect::<Result<_>>()?)
     }
 
     /// Number of trees that are grown at the same time: as many as there are threads, or fewer if
@@ -221,26 +328,12 @@ impl<X: Cell> ForestTask<'_, X> {
         room(workers).map(|()| workers)
     }
 
-    fn share(&self) -> Shared {
-        let valid = self.valid;
-        let draws_thresholds = valid.choices.as_ref().is_some_and(Choices::are_random_splits);
-        let x = match self.x {
-            Source::Dense(x) if !draws_thresholds => Some(x),
-            _ => None,
-        };
-        let y = match valid.objective {
-            Objective::Values { y, n_outputs: 1, .. } if valid.objective.ranks_targets() => Some(y),
-            _ => None,
-        };
+    fn share<'s>(&self, order: &'s SharedOrder) -> Shared<'s> {
         let is_bootstrap = matches!(self.params.bags, Bags::Bootstrap(_));
-        Shared {
-            order: SharedOrder::new(x, y, self.team),
-            probabilities: self.weights.filter(|_| is_bootstrap).map(Probabilities::new),
-            out_of_bag: self.params.out_of_bag.then(|| OutOfBagSums::new(self.n_rows)),
-        }
+        Shared { order, probabilities: self.weights.filter(|_| is_bootstrap).map(Probabilities::new) }
     }
 
-    fn grow_tree(&self, number: usize, shared: &Shared, team: &Team) -> Result<Tree> {
+    fn grow_tree(&self, number: usize, shared: &Shared<'_>, team: &Team) -> Result<Tree> {
         if team.cancelled() {
             return Err(Error::Interrupted);
         }
@@ -255,7 +348,7 @@ impl<X: Cell> ForestTask<'_, X> {
         };
         let tree = self.grow_bag(seed, &rows, &features, weights.as_deref(), shared, team)?;
         let tree = tree.with_features(&features);
-        if let Some(out_of_bag) = &shared.out_of_bag {
+        if let Some(out_of_bag) = self.out_of_bag {
             let left_out = counts.map(|counts| LeftOut::new(&tree, self.x, &counts)).unwrap_or_default();
             out_of_bag.add(number, left_out, tree.n_values());
         }
@@ -269,12 +362,12 @@ impl<X: Cell> ForestTask<'_, X> {
         rows: &Rows,
         features: &[u32],
         weights: Option<&[f64]>,
-        shared: &Shared,
+        shared: &Shared<'_>,
         team: &Team,
     ) -> Result<Tree> {
         let params = tree_params(&self.params.tree, seed, features);
         let ids = rows.ids();
-        let order = TreeOrder::new(&shared.order, self.n_rows, &ids, features);
+        let order = TreeOrder::new(shared.order, self.n_rows, &ids, features);
         let targets = TreeTargets::new(&self.valid.objective, &ids);
         let objective = targets.objective(&self.valid.objective);
         let valid = params.of_tree(rows.renumbered(), self.n_rows, self.n_features, objective, weights.is_some())?;
@@ -283,7 +376,9 @@ impl<X: Cell> ForestTask<'_, X> {
         if ids.len() == self.n_rows && features.is_sorted() {
             return fit(self.x);
         }
-        TreeCells::new(self.x, &ids, features).with(fit)
+        // Random thresholds read X row by row, sorted columns are read feature by feature.
+        let cells = if draws_thresholds(self.valid) { TreeCells::by_rows } else { TreeCells::new };
+        cells(self.x, &ids, features).with(fit)
     }
 
     /// Whether features or thresholds are drawn.
@@ -293,7 +388,7 @@ impl<X: Cell> ForestTask<'_, X> {
     }
 
     /// How often the tree sees each row; `None` if it sees each row once.
-    fn counts(&self, number: usize, shared: &Shared) -> Option<Cow<'_, [u32]>> {
+    fn counts(&self, number: usize, shared: &Shared<'_>) -> Option<Cow<'_, [u32]>> {
         match self.params.bags {
             Bags::Whole => None,
             Bags::Bootstrap(n_draws) => {

@@ -8,6 +8,8 @@
 //! | `out_of_bag.rs` | predictions for rows by the trees that did not see them |
 //! | `predict.rs` | means over the trees, and leaves |
 //! | `quantiles.rs` | targets in leaves, and their quantiles |
+//! | `leaf_rows.rs` | the rows in leaves, as files hold them |
+//! | `selection.rs` | order statistics of a list of ranks |
 //! | `importance.rs` | importances of features |
 //!
 //! `README.md` of this folder has the terms and the steps of a fit.
@@ -15,9 +17,11 @@
 mod bag;
 mod fit;
 mod importance;
+mod leaf_rows;
 mod out_of_bag;
 mod predict;
 mod quantiles;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod tree_data;
@@ -27,11 +31,14 @@ use std::sync::Arc;
 
 pub use self::bag::{Bags, draw_bag};
 pub use self::fit::{
-    FittedForest, ForestParams, fit_forest, fit_forest_while, fit_sparse_forest, fit_sparse_forest_while,
+    FittedForest, ForestOrder, ForestParams, ForestProgress, fit_forest, fit_forest_while, fit_sparse_forest,
+    fit_sparse_forest_while, sort_forest_while,
 };
+pub use self::leaf_rows::LeafRows;
 pub use self::out_of_bag::OutOfBag;
 pub use self::quantiles::{Interpolation, LeafTargets};
 use crate::error::{Error, Result};
+use crate::predict::Layouts;
 use crate::tree::Tree;
 
 /// Trees whose mean is the prediction.
@@ -42,6 +49,8 @@ pub struct Forest {
     /// Invariant: at least one tree, and all agree in their numbers of features, outputs, values
     /// and categories.
     trees: Vec<Arc<Tree>>,
+    /// Compact nodes of all trees, which clones share.
+    layouts: Arc<Layouts>,
 }
 
 impl Forest {
@@ -64,7 +73,7 @@ impl Forest {
                     format!("tree {i} differs from tree 0 in its number of features, outputs, values or categories");
                 Err(Error::argument("trees", problem))
             }
-            None => Ok(Self { trees }),
+            None => Ok(Self { trees, layouts: Arc::default() }),
         }
     }
 

@@ -34,7 +34,8 @@ impl LeftOut {
         let rows: Vec<u32> = (0..).zip(counts).filter(|&(_, &count)| count == 0).map(|(row, _)| row).collect();
         let mut values = Vec::with_capacity(rows.len() * tree.n_values());
         if !rows.is_empty() {
-            let cells = TreeCells::by_rows(x, &rows);
+            let features: Vec<u32> = (0..tree.n_features() as u32).collect();
+            let cells = TreeCells::by_rows(x, &rows, &features);
             let leaves = cells.with(|x| Ok(tree.leaves(x))).unwrap_or_default();
             for leaf in leaves {
                 values.extend_from_slice(tree.value(leaf as usize));
@@ -76,6 +77,11 @@ impl OutOfBagSums {
             }
             state.next += 1;
         }
+    }
+
+    /// A copy of the sums over the first trees.
+    pub fn so_far(&self) -> OutOfBag {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).total.clone()
     }
 
     pub fn finish(self) -> OutOfBag {

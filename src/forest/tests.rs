@@ -10,6 +10,7 @@ use super::tree_data::shuffled_features;
 use super::*;
 use crate::data::{Matrix, SparseColumns, Target};
 use crate::fit::fit;
+use crate::naive::draw::Dice;
 use crate::params::{Loss, MaxFeatures, Params, Size, Splitter};
 use crate::predict::filled;
 use crate::threads::tests::CPUS;
@@ -321,6 +322,39 @@ proptest! {
     }
 }
 
+/// Rows of several blocks and chunks, whose ranks are gathered a few rows at a time.
+#[test]
+fn quantiles_of_large_leaves() {
+    let (n_rows, n_trees) = (2_000, 5);
+    let mut dice = Dice::new(7);
+    let cells: Vec<f32> = (0..n_rows * 2).map(|_| dice.unit() as f32).collect();
+    let y: Vec<f64> = cells.chunks(2).map(|row| f64::from(row[0]) * 3.0 + dice.unit()).collect();
+    let x = Matrix::from_rows(&cells, n_rows, 2).unwrap();
+    let tree = Params { max_depth: Some(2), ..Params::default() };
+    let params = ForestParams { tree, bags: Bags::Bootstrap(n_rows), ..ForestParams::new(n_trees, 3) };
+    let forest = fit_forest(&x, Target::Values(&y), None, Loss::SquaredError, &params).unwrap().forest;
+    let bags: Vec<_> = params.seeds.iter().map(|&seed| draw_bag(seed, n_rows, n_rows, None)).collect();
+    let targets = LeafTargets::new(&forest, &x, &y, |tree| Some(bags[tree].clone()), Some(2)).unwrap();
+    let leaves = forest.apply(&x, Some(1)).unwrap();
+    let (levels, kind) = ([0.0, 0.1, 0.5, 0.93, 1.0], Interpolation::Linear);
+    let quantiles = targets.quantiles(&forest, &x, &levels, kind, Some(1)).unwrap();
+    for n_jobs in [2, 3] {
+        assert_eq!(targets.quantiles(&forest, &x, &levels, kind, Some(n_jobs)).unwrap(), quantiles);
+    }
+    for row in (0..n_rows).step_by(37) {
+        let mut found = Vec::new();
+        for (tree, bag) in bags.iter().enumerate() {
+            let is_same = |&other: &usize| leaves[other * n_trees + tree] == leaves[row * n_trees + tree];
+            (0..n_rows).filter(is_same).for_each(|other| found.extend(vec![y[other]; bag[other] as usize]));
+        }
+        assert!(found.len() > 1_000);
+        found.sort_by(f64::total_cmp);
+        for (level, quantile) in levels.iter().zip(&quantiles[row * levels.len()..]) {
+            assert_eq!(naive_quantile(&found, *level, kind).to_bits(), quantile.to_bits());
+        }
+    }
+}
+
 /// The quantile of numbers in ascending order, by definition.
 fn naive_quantile(sorted: &[f64], level: f64, interpolation: Interpolation) -> f64 {
     if sorted.is_empty() {
@@ -341,7 +375,7 @@ fn naive_quantile(sorted: &[f64], level: f64, interpolation: Interpolation) -> f
 /// A table of independent uniform features, the same target for all of them.
 fn symmetric(n_rows: usize, n_columns: usize) -> Table {
     let mut stream = crate::grow::random::Seed::new(3).stream();
-    let cells: Vec<f64> = (0..n_rows * n_columns).map(|_| stream.share()).collect();
+    let cells: Vec<f64> = (0..n_rows * n_columns).map(|_| (stream.next() >> 11) as f64 / (1u64 << 53) as f64).collect();
     let y = cells.chunks_exact(n_columns).map(|row| row.iter().sum()).collect();
     Table { cells, n_columns, y, codes: vec![0; n_rows], weights: vec![1.0; n_rows] }
 }

@@ -66,18 +66,20 @@ impl<X: Cell> TreeCells<X> {
         }
     }
 
-    /// The cells of some rows with the columns in their own order; the cells of a row are adjacent.
-    pub fn by_rows(x: Source<'_, X>, rows: &[u32]) -> Self {
+    /// The same cells; those of a row are adjacent.
+    pub fn by_rows(x: Source<'_, X>, rows: &[u32], features: &[u32]) -> Self {
         let x = match x {
             Source::Dense(x) => x,
-            Source::Sparse(x) => {
-                let columns: Vec<u32> = (0..x.n_columns() as u32).collect();
-                return Self::sparse(x, rows, &columns);
-            }
+            Source::Sparse(x) => return Self::sparse(x, rows, features),
         };
-        let shape = [rows.len(), x.n_columns()];
-        let cell = |&row: &u32| (0..shape[1]).map(move |column| x.get(row as usize, column));
-        Self::Dense { cells: rows.iter().flat_map(cell).collect(), shape, strides: [shape[1] as isize, 1] }
+        let shape = [rows.len(), features.len()];
+        let mut cells = vec![X::default(); shape[0] * shape[1]];
+        for (cells, &row) in cells.chunks_exact_mut(shape[1]).zip(rows) {
+            for (cell, &feature) in cells.iter_mut().zip(features) {
+                *cell = x.get(row as usize, feature as usize);
+            }
+        }
+        Self::Dense { cells, shape, strides: [shape[1] as isize, 1] }
     }
 
     fn dense(x: &Matrix<'_, X>, rows: &[u32], features: &[u32]) -> Self {
@@ -183,6 +185,7 @@ mod tests {
         };
         let expected = Ok([[0.0, 4.0, 5.0], [9.0, 0.0, 8.0]]);
         assert_eq!(TreeCells::new(Source::Dense(&x), &[1, 2], &[2, 0, 1]).with(read), expected);
+        assert_eq!(TreeCells::by_rows(Source::Dense(&x), &[1, 2], &[2, 0, 1]).with(read), expected);
         assert_eq!(TreeCells::new(Source::Sparse(&sparse), &[1, 2], &[2, 0, 1]).with(read), expected);
     }
 }

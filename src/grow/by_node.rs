@@ -1,9 +1,10 @@
 //! Growth node by node, for engines whose nodes own their rows: random thresholds
 //! (`random_splits.rs`) and sparse columns (`sparse.rs`).
 //!
-//! All threads share the features of a large node. Smaller nodes are distributed over the threads
-//! and grown whole, depth-first, by one thread each. What happens at a node depends on its rows and
-//! its seed alone, so the tree is the same for every number of threads.
+//! Large nodes are split level by level: all threads share the features of a node while there are
+//! fewer nodes than threads, otherwise each thread takes whole nodes. Smaller nodes are distributed
+//! over the threads and grown whole, depth-first, by one thread each. What happens at a node
+//! depends on its rows and its seed alone, so the tree is the same for every number of threads.
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
@@ -13,6 +14,11 @@ use crate::criterion::Criterion;
 use crate::data::Values;
 use crate::error::{Error, Result};
 use crate::tree::{Test, Tree};
+
+const ONCE: &str = "each node is grown once";
+
+/// Rows that reach their leaf are reported in batches: threads would wait for the counter.
+const REPORTED_ROWS: usize = 4_096;
 
 /// A node that is still to be grown.
 pub(super) struct OpenNode<R, N> {
@@ -54,23 +60,34 @@ pub(super) fn grow<M: Values + ?Sized, C: Criterion, E: NodeEngine<C>>(
     workers: &mut [E::Worker],
 ) -> Result<Tree> {
     let mut top = TreeTop::default();
-    let mut pending = vec![(push_top(fit, &mut top, &root), root)];
+    let mut level = vec![(push_top(fit, &mut top, &root), root)];
     let mut small = Vec::new();
-    while let Some((id, open)) = pending.pop() {
-        if finish_leaf(fit, &open) {
-            continue;
+    while !level.is_empty() {
+        let mut large = Vec::new();
+        for (id, open) in level.drain(..).filter(|(_, open)| !finish_leaf(fit, open)) {
+            if engine.is_large(&open.rows) {
+                large.push((id, fit.criterion.rows(&open.node), Some(open), None));
+            } else {
+                small.push((id, Some(open), None));
+            }
         }
-        if workers.len() == 1 || !engine.is_large(&open.rows) {
-            small.push((id, Some(open), None));
-            continue;
-        }
-        let n_rows = fit.criterion.rows(&open.node);
-        if let Some((test, children)) = engine.split(open, workers) {
-            let children = children.map(|child| (push_top(fit, &mut top, &child), child));
-            top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
-            pending.extend(children);
+        if large.len() < workers.len() {
+            for (.., open, split) in &mut large {
+                *split = engine.split(open.take().expect(ONCE), workers);
+            }
         } else {
-            fit.team.add_finished(n_rows);
+            fit.team.each(&mut large, workers, |worker, (.., open, split)| {
+                *split = engine.split(open.take().expect(ONCE), std::slice::from_mut(worker));
+            });
+        }
+        for (id, n_rows, _, split) in large {
+            if let Some((test, children)) = split {
+                let children = children.map(|child| (push_top(fit, &mut top, &child), child));
+                top.set_outcome(id, NodeOutcome::Inner(test, [children[0].0, children[1].0]));
+                level.extend(children);
+            } else {
+                fit.team.add_finished(n_rows);
+            }
         }
     }
     // Large subtrees first, so that no thread waits long for the last one.
@@ -78,7 +95,7 @@ pub(super) fn grow<M: Values + ?Sized, C: Criterion, E: NodeEngine<C>>(
         |open: &Option<OpenNode<E::Rows, C::NodeStats>>| open.as_ref().map(|open| fit.criterion.rows(&open.node));
     small.sort_by_key(|(_, open, _)| std::cmp::Reverse(n_rows(open)));
     fit.team.each(&mut small, workers, |worker, (_, open, piece)| {
-        let open = open.take().expect("each node is grown once");
+        let open = open.take().expect(ONCE);
         *piece = Some(engine.grow_small(open, worker));
     });
     if fit.team.cancelled() {
@@ -104,23 +121,27 @@ pub(super) fn grow_piece<M: ?Sized, C: Criterion, E: NodeEngine<C>>(
     // Each with the inner node whose right child it is; `None` for a left child, which follows its
     // parent.
     let mut pending = vec![(root, None)];
+    let mut finished = 0;
     while let Some((open, right_of)) = pending.pop() {
         let id = piece.push(fit.criterion, &open.node);
         fit.clamp(open.inherited, || piece.value_mut(id, n_values));
         if let Some(parent) = right_of {
             piece.set_right(parent, id);
         }
-        if finish_leaf(fit, &open) {
-            continue;
-        }
         let (depth, n_rows) = (open.depth, fit.criterion.rows(&open.node));
-        if let Some((test, [left, right])) = engine.split(open, std::slice::from_mut(worker)) {
+        let is_leaf = fit.is_leaf(&open.node, depth) || fit.team.cancelled();
+        let split = if is_leaf { None } else { engine.split(open, std::slice::from_mut(worker)) };
+        if let Some((test, [left, right])) = split {
             piece.split(id, depth, test);
             pending.extend([(right, Some(id)), (left, None)]);
-        } else {
-            fit.team.add_finished(n_rows);
+            continue;
+        }
+        finished += n_rows;
+        if finished >= REPORTED_ROWS {
+            fit.team.add_finished(std::mem::take(&mut finished));
         }
     }
+    fit.team.add_finished(finished);
     piece
 }
 
@@ -157,6 +178,8 @@ fn push_top<M: ?Sized, C: Criterion, R>(
 /// finished.
 fn finish_leaf<M: ?Sized, C: Criterion, R>(fit: &Fit<'_, M, C>, open: &OpenNode<R, C::NodeStats>) -> bool {
     let is_leaf = fit.is_leaf(&open.node, open.depth) || fit.team.cancelled();
-    fit.team.add_finished(if is_leaf { fit.criterion.rows(&open.node) } else { 0 });
+    if is_leaf {
+        fit.team.add_finished(fit.criterion.rows(&open.node));
+    }
     is_leaf
 }

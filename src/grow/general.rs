@@ -19,20 +19,20 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
-use super::category::CategoryOrder;
-use super::category_sets::{SetSearch, may_forbid};
+use super::category::{CategoryOrder, MISSING};
+use super::category_sets::{MAX_LABELS, chains};
 use super::inherited::{Inherited, constrained_value};
 use super::random::{FeatureDrawer, RandomCut};
 use super::tree_piece::TreePiece;
 use crate::contribution::{Carried, MissingFirst, TagCell};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, TagCellOf, TargetRanking};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, LabelOrder, TagCellOf, TargetRanking};
 use crate::data::Values;
 use crate::error::{Error, Result};
-use crate::params::{Choices, Splitter};
+use crate::params::{Choices, Rules, Splitter};
 use crate::partition::partition_in_place;
 use crate::scan::{Feature, gain_bound, scan};
 use crate::search::{Incumbent, decide};
-use crate::split::{Contest, Division, Found, Split, Tournament, partition_point};
+use crate::split::{Contest, Discounted, Division, Found, Split, Tournament, near, partition_point};
 use crate::tree::{CategorySets, Test, Tree};
 
 /// All threads share the features of a node with at least this many cells.
@@ -43,7 +43,7 @@ pub(crate) struct RowOrders {
     /// In ascending order of the row ids.
     pub rows: Vec<u32>,
     /// By feature: in ascending order of its values, NaN last. Sparse columns have only the rows
-    /// whose value is not 0.
+    /// whose value is not 0; categorical features have none.
     pub columns: Vec<Vec<u32>>,
     /// In ascending order of the targets, if the criterion ranks them. Otherwise empty.
     pub targets: Vec<u32>,
@@ -60,10 +60,6 @@ impl<'a> NodeRows<'a> {
     fn new(orders: &'a mut RowOrders) -> Self {
         let RowOrders { rows, columns, targets } = orders;
         Self { rows, columns: columns.iter_mut().map(Vec::as_mut_slice).collect(), targets }
-    }
-
-    fn cells(&self) -> usize {
-        self.columns.iter().map(|column| column.len()).sum()
     }
 }
 
@@ -87,6 +83,10 @@ struct Worker<C: Criterion> {
     spare: Vec<u32>,
     items: Vec<C::Item>,
     categories: CategoryOrder,
+    /// Of a categorical feature: the place of each row's label in that order, NaN if it is missing.
+    values: Vec<f64>,
+    /// The factor of the gains of the feature that is being evaluated.
+    discount: f64,
     /// By row: whether the current sparse column has an entry. All false between uses.
     has_entry: Vec<bool>,
 }
@@ -100,6 +100,8 @@ impl<C: Criterion> Worker<C> {
             spare: Vec::new(),
             items: Vec::new(),
             categories: CategoryOrder::default(),
+            values: Vec::new(),
+            discount: 1.0,
             has_entry: Vec::new(),
         }
     }
@@ -110,6 +112,8 @@ impl<C: Criterion> Worker<C> {
 struct Grower<'a, C: Criterion> {
     fit: &'a Fit<'a, dyn Values + 'a, C>,
     choices: &'a Choices,
+    /// By feature and row of X: the code of its label. Empty for numeric features.
+    codes: Vec<Vec<u32>>,
     /// By row of X.
     items: &'a [C::Item],
     /// By row of X: whether it goes left at its node.
@@ -126,9 +130,16 @@ pub(crate) fn grow<C: Criterion>(
     items: &[C::Item],
 ) -> Result<Tree> {
     let n_rows = fit.x.n_rows();
+    let codes = codes_of(fit.x, choices);
+    for (column, codes) in orders.columns.iter_mut().zip(&codes) {
+        if !codes.is_empty() {
+            *column = Vec::new();
+        }
+    }
     let grower = Grower {
         fit,
         choices,
+        codes,
         items,
         sides: (0..n_rows).map(|_| AtomicBool::new(false)).collect(),
         ranks: (0..if C::Ranking::RANKED { n_rows } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
@@ -148,6 +159,18 @@ pub(crate) fn grow<C: Criterion>(
     })
 }
 
+/// By feature: the code of each row's label; empty for numeric features.
+fn codes_of(x: &dyn Values, choices: &Choices) -> Vec<Vec<u32>> {
+    let n_categories = |feature: usize| choices.categories.as_ref().map_or(0, |counts| counts[feature]);
+    // Another thread may have changed X since the codes were checked.
+    let code = |row, feature| {
+        let code = x.value(row, feature);
+        if code < f64::from(n_categories(feature)) { code as u32 } else { MISSING }
+    };
+    let n_rows = |feature| if n_categories(feature) > 0 { x.n_rows() } else { 0 };
+    (0..x.n_columns()).map(|feature| (0..n_rows(feature)).map(|row| code(row, feature)).collect()).collect()
+}
+
 impl<C: Criterion> Grower<'_, C> {
     /// Grows the large nodes, all threads at one node, then the small nodes, one thread per node.
     fn grow(&self, root: OpenNode<'_, C::NodeStats>, workers: &mut [Worker<C>]) -> (TreeTop, CategorySets) {
@@ -158,7 +181,7 @@ impl<C: Criterion> Grower<'_, C> {
             if self.finish_leaf(&open) {
                 continue;
             }
-            if open.rows.cells() < LARGE_CELLS || workers.len() == 1 {
+            if self.cells(&open.rows) < LARGE_CELLS || workers.len() == 1 {
                 small.push((id, open));
                 continue;
             }
@@ -170,6 +193,11 @@ impl<C: Criterion> Grower<'_, C> {
         }
         self.grow_all_small(small, workers, &mut top, &mut sets);
         (top, sets)
+    }
+
+    fn cells(&self, rows: &NodeRows<'_>) -> usize {
+        let columns = rows.columns.iter().zip(&self.codes);
+        columns.map(|(column, codes)| if codes.is_empty() { column.len() } else { rows.rows.len() }).sum()
     }
 
     /// Appends a node to the top of the tree and returns its number.
@@ -292,7 +320,11 @@ impl<C: Criterion> Grower<'_, C> {
     }
 
     fn value(&self, row: u32, feature: usize) -> f64 {
-        self.fit.x.value(row as usize, feature)
+        match self.codes[feature].get(row as usize) {
+            None => self.fit.x.value(row as usize, feature),
+            Some(&MISSING) => f64::NAN,
+            Some(&code) => f64::from(code),
+        }
     }
 
     fn rank(&self, row: u32) -> usize {
@@ -315,11 +347,15 @@ impl<C: Criterion> Grower<'_, C> {
             return (0..all).collect();
         }
         let mut drawer = FeatureDrawer::default();
-        let drawn = drawer.draw(open.inherited.seed, n, all, |feature| self.is_constant(&open.rows, feature));
+        let drawn = drawer.draw(open.inherited.seed, n, all, &mut |feature| self.is_constant(&open.rows, feature));
         drawn.iter().map(|&feature| feature as usize).collect()
     }
 
     fn is_constant(&self, rows: &NodeRows<'_>, feature: usize) -> bool {
+        if let Some((first, rest)) = rows.rows.split_first().filter(|_| !self.codes[feature].is_empty()) {
+            let codes = &self.codes[feature];
+            return rest.iter().all(|&row| codes[row as usize] == codes[*first as usize]);
+        }
         let column = &rows.columns[feature];
         match (column.first(), column.last()) {
             // Rows without an entry have the value 0, which differs from every entry.
@@ -331,55 +367,28 @@ impl<C: Criterion> Grower<'_, C> {
         }
     }
 
-    /// Writes the node's rows to `worker.order` in the order of the feature: by value, or by the
-    /// mean target of their category; missing values last.
+    /// Writes the node's rows to `worker.order` in the order of the feature, missing values last.
     ///
     /// ```text
     /// sparse column   −2 −1 │ 3 ? ?            entries only
     /// order           −2 −1 │ 0 0 0 │ 3 ? ?    rows without an entry stand where 0 belongs
     /// ```
-    fn order_rows(&self, open: &OpenNode<'_, C::NodeStats>, table: &C::Table, feature: usize, worker: &mut Worker<C>) {
-        let Worker { order, has_entry, categories, scratch, .. } = worker;
-        let column = &*open.rows.columns[feature];
+    fn order_rows(&self, rows: &NodeRows<'_>, feature: usize, worker: &mut Worker<C>) {
+        let Worker { order, has_entry, discount, .. } = worker;
+        *discount = 1.0;
+        let column = &*rows.columns[feature];
         order.clear();
-        if column.len() == open.rows.rows.len() {
+        if column.len() == rows.rows.len() {
             order.extend_from_slice(column);
         } else {
             let n_below = partition_point(0, column.len(), |place| self.value(column[place], feature) < 0.0);
             has_entry.resize(self.fit.x.n_rows(), false);
             set_all(has_entry, column, true);
             order.extend_from_slice(&column[..n_below]);
-            order.extend(open.rows.rows.iter().filter(|&&row| !has_entry[row as usize]));
+            order.extend(rows.rows.iter().filter(|&&row| !has_entry[row as usize]));
             order.extend_from_slice(&column[n_below..]);
             set_all(has_entry, column, false);
         }
-        if self.n_categories(feature).is_some() {
-            let scalar = self.fit.criterion.scalar().expect("targets of categories are single numbers");
-            let sample = |row: u32| scalar.sample(self.items[row as usize]);
-            categories.order_by_mean(order, |row| self.value(row, feature), sample);
-            if let Some(set) = self.forced_set(open, table, order, categories.sizes(), scratch) {
-                categories.put_first(order, set);
-            }
-        }
-    }
-
-    /// The set of categories that must come first in an order by means, because a rule forbids the
-    /// best cut of that order; `None` in all other cases.
-    fn forced_set(
-        &self,
-        open: &OpenNode<'_, C::NodeStats>,
-        table: &C::Table,
-        order: &[u32],
-        sizes: &[usize],
-        scratch: &mut C::Scratch,
-    ) -> Option<u32> {
-        let Fit { criterion, rules, .. } = *self.fit;
-        if !may_forbid::<C>(rules, sizes) {
-            return None;
-        }
-        let contribution = |&row: &u32| criterion.contribution(&open.node, self.items[row as usize], || self.rank(row));
-        let contributions: Vec<_> = order.iter().map(contribution).collect();
-        SetSearch { criterion, node: &open.node, table, rules, sizes, contributions: &contributions, scratch }.run()
     }
 
     /// Notes the side of each row of the node. Returns the division of the winner's order, which
@@ -391,7 +400,7 @@ impl<C: Criterion> Grower<'_, C> {
         split: &Split,
         worker: &mut Worker<C>,
     ) -> (Division, f64) {
-        self.order_rows(open, table, split.feature, worker);
+        NodeSearch { grower: self, open, table }.order_rows(split.feature, worker);
         let order = &worker.order;
         let value = |place: usize| self.value(order[place], split.feature);
         // The codes of ordered categories don't ascend; their places do.
@@ -478,10 +487,101 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
 
     /// Offers the cuts of one feature to the worker's contest and returns the winner.
     fn scan(&self, feature: usize, worker: &mut Worker<C>) -> Option<Found> {
+        self.order_rows(feature, worker);
+        let Worker { contest, scratch, order, values, discount, .. } = worker;
+        let mut discounted = Discounted { contest, factor: *discount };
+        self.offer_order(feature, (order, values), self.grower.fit.rules, &mut discounted, scratch);
+        contest.found()
+    }
+
+    /// Writes the node's rows to `worker.order` in the order of the feature: by value, or label
+    /// after label.
+    fn order_rows(&self, feature: usize, worker: &mut Worker<C>) {
+        let Self { grower, open, .. } = *self;
+        let codes = &grower.codes[feature];
+        if codes.is_empty() {
+            return grower.order_rows(&open.rows, feature, worker);
+        }
+        let targets = (grower.fit.criterion, &open.node, grower.items);
+        let Worker { categories, order, values, discount, .. } = worker;
+        let smoothing = grower.choices.category_smoothing;
+        *discount = categories.arrange(open.rows.rows, codes, targets, smoothing, order, values);
+        if self.needs_all_sets(feature, worker) {
+            self.try_all_sets(feature, worker);
+        }
+    }
+
+    /// Whether the best allowed set of labels may be no cut of their order, and all sets can be
+    /// tried.
+    fn needs_all_sets(&self, feature: usize, worker: &mut Worker<C>) -> bool {
+        let Fit { criterion, rules, .. } = *self.grower.fit;
+        let Worker { categories, order, values, scratch, .. } = worker;
+        let labels = categories.labels();
+        if !(3..=MAX_LABELS).contains(&labels.len()) {
+            return false;
+        }
+        if criterion.label_order(&self.open.node) != LabelOrder::Mean {
+            return true;
+        }
+        let n_known: usize = labels.iter().map(|label| label.len()).sum();
+        if C::FORBIDS_SIDES && (categories.has_zero_label() || n_known < order.len()) {
+            return true;
+        }
+        let has_few_rows = |place: usize| labels[place].len() < rules.min_rows_leaf;
+        if rules.min_weight_leaf == 0.0 && !has_few_rows(0) && !has_few_rows(labels.len() - 1) {
+            return false;
+        }
+        let free = Rules { min_rows_leaf: 1, min_weight_leaf: 0.0, ..*rules };
+        let [of_all, allowed] =
+            [&free, rules].map(|rules| self.best_gain(feature, (order, values), rules, 0.0, scratch));
+        allowed.is_none_or(|allowed| of_all.is_some_and(|of_all| allowed < near(of_all, 0.0)))
+    }
+
+    /// Tries all sets of labels, and arranges them so that the best allowed set is a cut.
+    fn try_all_sets(&self, feature: usize, worker: &mut Worker<C>) {
+        let Fit { criterion, rules, .. } = *self.grower.fit;
+        let Worker { categories, order, values, scratch, .. } = worker;
+        let noise = criterion.noise(&self.open.node);
+        let mut best = (0.0, None);
+        for places in chains(categories.labels().len()) {
+            categories.write(places.iter().copied(), order, values);
+            let Some(gain) = self.best_gain(feature, (order, values), rules, best.0, scratch) else { continue };
+            if best.1.is_none() || near(gain, noise) > best.0 {
+                best = (gain, Some(places));
+            }
+        }
+        let n_labels = categories.labels().len();
+        let places = best.1.unwrap_or_else(|| (0..n_labels).collect());
+        categories.write(places.into_iter(), order, values);
+    }
+
+    /// The highest gain of an order's cuts; `None` if none is allowed or reaches the incumbent.
+    fn best_gain(
+        &self,
+        feature: usize,
+        order: (&[u32], &[f64]),
+        rules: &Rules,
+        incumbent: f64,
+        scratch: &mut C::Scratch,
+    ) -> Option<f64> {
+        let mut contest = Tournament::new();
+        contest.restart(self.grower.fit.criterion.noise(&self.open.node), incumbent);
+        self.offer_order(feature, order, rules, &mut contest, scratch);
+        contest.found().map(|found| found.top)
+    }
+
+    /// Offers the cuts of the node's rows in this order; `labels` are read of categorical features.
+    fn offer_order(
+        &self,
+        feature: usize,
+        (order, labels): (&[u32], &[f64]),
+        rules: &Rules,
+        contest: &mut dyn Contest,
+        scratch: &mut C::Scratch,
+    ) {
         let Self { grower, open, table } = *self;
-        grower.order_rows(open, table, feature, worker);
-        let Worker { contest, scratch, order, .. } = worker;
         let criterion = grower.fit.criterion;
+        let is_numeric = grower.codes[feature].is_empty();
         let tags = C::Bounds::class_tags(table);
         let part = Feature {
             contributions: Carried {
@@ -491,12 +591,11 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
                 },
                 tag: |place: usize| TagCellOf::<C>::from_u32(|| tags[grower.rank(order[place])]),
             },
-            value: |place: usize| grower.value(order[place], feature),
+            value: |place: usize| if is_numeric { grower.value(order[place], feature) } else { labels[place] },
             has_missing: true,
             value_order: open.inherited.value_order(Some(grower.choices), feature),
         };
-        self.offer(feature, &part, contest, scratch);
-        contest.found()
+        self.offer(feature, &part, rules, contest, scratch);
     }
 
     /// Offers all cuts of the feature, or the one that is drawn.
@@ -504,11 +603,12 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
         &self,
         feature: usize,
         part: &Feature<P, impl Fn(usize) -> f64>,
+        rules: &Rules,
         mut contest: &mut dyn Contest,
         scratch: &mut C::Scratch,
     ) {
         let contest = &mut contest;
-        let Fit { criterion, rules, .. } = *self.grower.fit;
+        let criterion = self.grower.fit.criterion;
         if self.grower.choices.splitter == Splitter::Random {
             return self.offer_drawn(feature, part, contest, scratch);
         }

@@ -12,8 +12,10 @@ pub(crate) mod assemble;
 mod by_node;
 mod category;
 mod category_sets;
+mod cell_rows;
 pub(crate) mod general;
 pub(crate) mod inherited;
+mod label_sums;
 mod monotonic;
 pub(crate) mod node_ranks;
 pub(crate) mod random;
@@ -90,19 +92,28 @@ impl<M: ?Sized, C: Criterion> Fit<'_, M, C> {
         self.choices.is_some_and(|choices| choices.n_features < self.x.n_columns())
     }
 
+    /// Whether small nodes order their rows by a feature when it is drawn. Otherwise, orders of all
+    /// features are carried along.
+    fn orders_on_demand(&self) -> bool
+    where
+        M: Values,
+    {
+        self.draws() && self.choices.is_some_and(|choices| choices.orders_on_demand)
+    }
+
     /// The features that are evaluated at a node if they are drawn, in ascending order; constant
     /// ones are left out.
     fn draw_features<'d>(
         &self,
         inherited: Inherited,
         drawer: &'d mut FeatureDrawer,
-        is_constant: impl FnMut(usize) -> bool,
+        mut is_constant: impl FnMut(usize) -> bool,
     ) -> &'d [u32]
     where
         M: Values,
     {
         let n = self.choices.map_or(usize::MAX, |choices| choices.n_features);
-        drawer.draw(inherited.seed, n, self.x.n_columns(), is_constant)
+        drawer.draw(inherited.seed, n, self.x.n_columns(), &mut is_constant)
     }
 
     /// Clamps what a node predicts to the range that it has inherited.

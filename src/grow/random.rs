@@ -29,6 +29,11 @@ impl Seed {
     pub fn stream(self) -> RandomStream {
         RandomStream(self.0)
     }
+
+    /// A number from 0 to below 1.
+    fn share(self) -> f64 {
+        (self.0 >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
 }
 
 /// A sequence of random numbers (`SplitMix64`).
@@ -44,19 +49,19 @@ impl RandomStream {
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
+}
 
-    /// A number from 0 to below 1.
-    pub fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
+/// A random threshold between the least and the greatest value of a feature in a node.
+pub(super) fn threshold(seed: Seed, feature: usize, [least, greatest]: [f64; 2]) -> f64 {
+    between(seed.of_feature(feature).share(), least, greatest)
+}
 
-    /// A number in `least..greatest`, where `least < greatest`. Either may be infinite.
-    pub fn between(&mut self, least: f64, greatest: f64) -> f64 {
-        let (low, high) = (least.max(f64::MIN), greatest.min(f64::MAX));
-        let share = self.share();
-        let drawn = low * (1.0 - share) + high * share;
-        if drawn < greatest { drawn.max(least) } else { least }
-    }
+/// The number at this share of the way from `least` to `greatest`, in `least..greatest`, where
+/// `least < greatest`. Either may be infinite.
+fn between(share: f64, least: f64, greatest: f64) -> f64 {
+    let (low, high) = (least.max(f64::MIN), greatest.min(f64::MAX));
+    let drawn = low * (1.0 - share) + high * share;
+    if drawn < greatest { drawn.max(least) } else { least }
 }
 
 /// The output function of `SplitMix64`: a bijection in which every input bit affects every output
@@ -81,7 +86,7 @@ impl FeatureDrawer {
     /// Constant features count as drawn, but drawing goes on until one feature is not constant.
     ///
     /// Cost: O(drawn features), not O(all features).
-    pub fn draw(&mut self, seed: Seed, n: usize, n_all: usize, mut is_constant: impl FnMut(usize) -> bool) -> &[u32] {
+    pub fn draw(&mut self, seed: Seed, n: usize, n_all: usize, is_constant: &mut dyn FnMut(usize) -> bool) -> &[u32] {
         let Self { features, swaps, drawn } = self;
         if features.len() != n_all {
             *features = (0..n_all as u32).collect();
@@ -127,9 +132,9 @@ impl RandomCut {
             let only = Self { threshold: f64::INFINITY, n_up_to: 0, n_missing, missing_left: false };
             return (n_missing > 0).then_some(only);
         }
-        let mut stream = seed.of_feature(feature).stream();
-        let threshold = stream.between(least, greatest);
-        Some(Self { threshold, n_up_to: 0, n_missing, missing_left: n_missing > 0 && stream.below(2) == 0 })
+        let threshold = threshold(seed, feature, [least, greatest]);
+        let missing_left = n_missing > 0 && seed.of_feature(feature).stream().below(2) == 0;
+        Some(Self { threshold, n_up_to: 0, n_missing, missing_left })
     }
 
     /// Writes and counts which rows go left.
@@ -156,8 +161,9 @@ impl RandomCut {
         Some(cut)
     }
 
-    pub fn sends_left(&self, value: f64) -> bool {
-        value <= self.threshold || (self.missing_left && value.is_nan())
+    /// A cut at this threshold of values, none of them missing.
+    pub fn of_values(threshold: f64, n_up_to: usize) -> Self {
+        Self { threshold, n_up_to, n_missing: 0, missing_left: false }
     }
 
     pub fn n_left(&self) -> usize {
@@ -174,7 +180,7 @@ mod tests {
         #[test]
         fn drawn_numbers_are_in_between(seed in any::<u64>(), a in any::<f64>(), b in any::<f64>()) {
             prop_assume!(a < b);
-            let drawn = Seed::new(seed).stream().between(a, b);
+            let drawn = between(Seed::new(seed).share(), a, b);
             prop_assert!(a <= drawn && drawn < b, "{drawn}");
         }
     }
@@ -184,14 +190,14 @@ mod tests {
         let mut drawer = FeatureDrawer::default();
         let mut counts = [0; 7];
         for seed in 0..7_000 {
-            let drawn = drawer.draw(Seed::new(seed), 3, 7, |_| false).to_vec();
+            let drawn = drawer.draw(Seed::new(seed), 3, 7, &mut |_| false).to_vec();
             assert!(drawn.len() == 3 && drawn.is_sorted_by(|a, b| a < b), "{drawn:?}");
             for feature in drawn {
                 counts[feature as usize] += 1;
             }
-            let other = drawer.draw(Seed::new(seed), 2, 7, |feature| feature != 5);
+            let other = drawer.draw(Seed::new(seed), 2, 7, &mut |feature| feature != 5);
             assert_eq!(other, [5], "drawing goes on until a feature is not constant");
-            assert!(drawer.draw(Seed::new(seed), 2, 7, |_| true).is_empty());
+            assert!(drawer.draw(Seed::new(seed), 2, 7, &mut |_| true).is_empty());
         }
         assert!(counts.iter().all(|count| (2_850..3_150).contains(count)), "{counts:?}");
     }
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn between_infinities() {
         for (a, b) in [(f64::NEG_INFINITY, f64::INFINITY), (0.0, f64::INFINITY), (f64::NEG_INFINITY, f64::MIN)] {
-            let drawn = Seed::new(1).stream().between(a, b);
+            let drawn = between(Seed::new(1).share(), a, b);
             assert!(a <= drawn && drawn < b, "{drawn}");
         }
     }

@@ -421,7 +421,10 @@ mod tests {
             search.offer_drawn(seed, 0, &mut contest, &mut scratch);
             let drawn = RandomCut::draw_sorted(seed, 0, self.n_rows, |place| search.column.value(place));
             let expected = drawn.and_then(|drawn| {
-                let goes_left: Vec<bool> = values.iter().map(|&value| drawn.sends_left(value)).collect();
+                let goes_left: Vec<bool> = values
+                    .iter()
+                    .map(|&value| value <= drawn.threshold || (drawn.missing_left && value.is_nan()))
+                    .collect();
                 let n_left = drawn.n_left();
                 let cut = OneCut { goes_left: &goes_left, n_left, min_weight: 0.0, value_order: search.value_order };
                 if n_left < self.min_rows || self.n_rows - n_left < self.min_rows {

@@ -21,8 +21,13 @@
 //! buffer 0   [ll][ lr ]                     depth d + 2, while `right` still waits in buffer 1
 //! ```
 //!
-//! Memory per thread: 4 bytes per cell of the largest subtree and a copy of its part of X, at most
-//! 65,536 cells unless there are more than 256 features; and tables with 65,536 entries.
+//! Where few features are drawn per node, only the node's rows are carried along, in one column
+//! after those of the features. A feature's order is made when it is drawn (`columns/ranks.rs`), at
+//! the place where it would have been carried to.
+//!
+//! Memory per thread: 4 bytes per cell of the largest subtree, 8 if orders are made on demand, and
+//! a copy of its part of X: at most 65,536 cells, or `MAX_RANKED_CELLS` on demand, unless 256 rows
+//! have more; and tables with 65,536 entries.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -34,6 +39,7 @@ use super::tiny::{LocalCells, TinyGrower, TinyRoot};
 use super::tree_piece::TreePiece;
 use crate::columns::Columns;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
+use crate::columns::ranks::LocalRanks;
 use crate::contribution::{Indexed, LookedUp, TagCell};
 use crate::criterion::{BoundVerdict, ContributionsOf, Criterion, GainBounds, SmallNode, TagCellOf, TargetRanking};
 use crate::data::{Cell, Matrix};
@@ -46,9 +52,15 @@ use crate::split::{Contest, Cut, Division, Found, Split, Tournament};
 /// Largest subtree in cells: both buffers of its columns, 256 kB, fit in the second-level cache.
 const MAX_CELLS: usize = 65_536;
 
-/// Largest node that is grown as a subtree. It depends on the shape of X alone, not on the threads.
-pub(crate) fn max_rows(n_features: usize) -> usize {
-    (MAX_CELLS / n_features).clamp(256, 16_384)
+/// The same where orders are made on demand. Few columns are in use at a time, and large nodes
+/// partition all of them, so larger subtrees pay.
+const MAX_RANKED_CELLS: usize = 1 << 20;
+
+/// Largest node that is grown as a subtree. It depends on the shape of X and on the parameters
+/// alone, not on the threads.
+pub(crate) fn max_rows(n_features: usize, orders_on_demand: bool) -> usize {
+    let max_cells = if orders_on_demand { MAX_RANKED_CELLS } else { MAX_CELLS };
+    (max_cells / n_features).clamp(256, 16_384)
 }
 
 /// A small node that waits to be grown as a subtree.
@@ -85,9 +97,12 @@ struct Subtree<X, C: Criterion> {
     cells: Vec<X>,
     /// Target of each row.
     items: Vec<C::Item>,
-    /// The columns, feature by feature, each `n_rows` long. The last one is the column of targets,
-    /// if the criterion ranks them.
+    /// The columns, feature by feature, each `n_rows` long. If the criterion ranks targets, or
+    /// orders are made on demand, one more column has each node's rows, in the order of their
+    /// targets or in any order.
     buffers: [Vec<u16>; 2],
+    /// `None` if the orders of all features are carried along.
+    ranks: Option<LocalRanks>,
 }
 
 /// Tables of the node that is being searched, by local row.
@@ -132,6 +147,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
                 cells: Vec::new(),
                 items: Vec::new(),
                 buffers: [Vec::new(), Vec::new()],
+                ranks: None,
             },
             tables: NodeTables { contributions: local_table(), tags: local_table(), table: C::Table::default() },
             sides: local_table(),
@@ -158,10 +174,11 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         local_ids: &[AtomicU16],
     ) -> TreePiece {
         let PendingSubtree { range, node, depth, inherited, .. } = root;
-        self.subtree.take_in(fit.x, columns, range, local_ids);
+        self.subtree.take_in(fit, columns, range, local_ids);
         self.right.resize(self.subtree.n_rows, 0);
         let mut piece = TreePiece::with_capacity(fit.max_nodes(&node, depth), fit.criterion.n_values());
-        let mut pending = vec![PendingNode { node, start: 0, depth, buffer: 0, column: 0, right_of: None, inherited }];
+        let column = self.subtree.key_column();
+        let mut pending = vec![PendingNode { node, start: 0, depth, buffer: 0, column, right_of: None, inherited }];
         while let Some(task) = pending.pop() {
             if self.grow_tiny(fit, &columns.has_missing, &task, &mut piece) {
                 continue;
@@ -205,12 +222,15 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
     #[inline]
     fn prepare_search(&mut self, fit: &Fit<'_, Matrix<'_, X>, C>, task: &PendingNode<C::NodeStats>) {
         let Self { subtree, tables, search, child, .. } = self;
-        let orders = subtree.orders_of(fit.criterion, task);
         if C::Ranking::RANKED {
+            let orders = subtree.orders_of(fit.criterion, task);
             tables.fill_contributions(fit.criterion, &task.node, subtree, orders);
             tables.tabulate(fit.criterion, &task.node, subtree, orders, child);
         }
-        search.draw_features(fit, task.inherited, |feature| subtree.is_constant(orders, feature));
+        search.draw_features(fit, task.inherited, |feature| {
+            subtree.order_on_demand(fit.criterion, task, feature);
+            subtree.is_constant(subtree.orders_of(fit.criterion, task), feature)
+        });
     }
 
     /// Bounds the gains of all features in one pass, if the criterion can.
@@ -288,9 +308,10 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         piece: &mut TreePiece,
     ) -> bool {
         let Some(tiny) = &mut self.tiny else { return false };
-        let Subtree { n_rows, cells, items, .. } = &self.subtree;
+        let Subtree { n_rows, cells, items, ranks, .. } = &self.subtree;
         let orders = self.subtree.orders_of(fit.criterion, task);
-        let root = TinyRoot { fit, node: &task.node, cells: LocalCells { cells, n_rows: *n_rows }, orders };
+        let cells = LocalCells { cells, n_rows: *n_rows };
+        let root = TinyRoot { fit, node: &task.node, cells, orders, ranks: ranks.as_ref() };
         if fit.is_leaf(&task.node, task.depth) || !root.is_tiny(has_missing) {
             return false;
         }
@@ -352,12 +373,13 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let values = || [&left, &right].map(|node| constrained_value(fit.criterion, node));
         let [of_left, of_right] = task.inherited.of_children(fit.choices, division.feature, values);
         let (start, middle) = (task.start, task.start + division.n_left());
+        let column = if self.subtree.ranks.is_some() { self.subtree.key_column() } else { division.feature };
         let child = |node: C::NodeStats, start: usize, right_of: Option<usize>, inherited: Inherited| PendingNode {
             node,
             start,
             depth,
             buffer: 1 - task.buffer,
-            column: division.feature,
+            column,
             right_of,
             inherited,
         };
@@ -424,6 +446,12 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         if keep == [Keep::Nothing; 2] {
             return;
         }
+        if self.subtree.ranks.is_some() {
+            if !C::Ranking::RANKED {
+                self.subtree.pass_rows_on(task, division);
+            }
+            return;
+        }
         let needs_sides = keep.contains(&Keep::All);
         if needs_sides && !C::Ranking::RANKED {
             self.note_sides(task, division);
@@ -433,11 +461,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
         let winner = subtree.range(division.feature, task.start, division.len);
         let n_rows = subtree.n_rows;
         let (from, to) = buffers(&mut subtree.buffers, task.buffer);
-        let mut place = winner.start;
-        for rows in division.sides(&from[winner]).into_iter().flatten() {
-            to[place..place + rows.len()].copy_from_slice(rows);
-            place += rows.len();
-        }
+        copy_sides(&from[winner.clone()], division, &mut to[winner]);
         if !needs_sides {
             return;
         }
@@ -474,25 +498,51 @@ fn buffers([first, second]: &mut [Vec<u16>; 2], buffer: usize) -> (&[u16], &mut 
     if buffer == 0 { (first, second) } else { (second, first) }
 }
 
+/// Copies a node's rows in the order of its winner, the left side first.
+fn copy_sides(winner: &[u16], division: &Division, to: &mut [u16]) {
+    let mut place = 0;
+    for rows in division.sides(winner).into_iter().flatten() {
+        to[place..place + rows.len()].copy_from_slice(rows);
+        place += rows.len();
+    }
+}
+
 impl<X: Cell, C: Criterion> Subtree<X, C> {
     /// Copies the range of every column, with rows numbered from 0, their targets, and their part
     /// of X. Rows are numbered in the order of their targets if the criterion ranks them.
-    fn take_in(&mut self, x: &Matrix<'_, X>, columns: &Columns<C::Item>, range: Range<usize>, local_ids: &[AtomicU16]) {
-        (self.n_rows, self.n_features) = (range.len(), x.n_columns());
+    fn take_in(
+        &mut self,
+        fit: &Fit<'_, Matrix<'_, X>, C>,
+        columns: &Columns<C::Item>,
+        range: Range<usize>,
+        local_ids: &[AtomicU16],
+    ) {
+        (self.n_rows, self.n_features) = (range.len(), fit.x.n_columns());
         let key = if C::Ranking::RANKED { &columns.targets } else { &columns.features[0] }.slice(range.clone());
         for (local, &row) in key.rows.iter().enumerate() {
             local_ids[row as usize].store(local as u16, Ordering::Relaxed);
         }
         self.items.clear();
         self.items.extend_from_slice(key.items);
-        self.copy_cells(x, key.rows);
-        self.buffers[0].clear();
-        for column in columns.features.iter().chain(C::Ranking::RANKED.then_some(&columns.targets)) {
-            let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
-            self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
+        self.copy_cells(fit.x, key.rows);
+        let local = |&row: &u32| local_ids[row as usize].load(Ordering::Relaxed);
+        if fit.orders_on_demand() {
+            let ranks = self.ranks.get_or_insert_default();
+            ranks.restart(self.n_rows, self.n_features);
+            for column in &columns.features {
+                ranks.push(column.rows[range.clone()].iter().map(local));
+            }
+            let rows = self.n_features * self.n_rows;
+            self.buffers.iter_mut().for_each(|buffer| buffer.resize(rows + self.n_rows, 0));
+            self.buffers[0][rows..].iter_mut().zip(0..).for_each(|(place, row)| *place = row);
+        } else {
+            self.buffers[0].clear();
+            for column in columns.features.iter().chain(C::Ranking::RANKED.then_some(&columns.targets)) {
+                self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
+            }
+            let len = self.buffers[0].len();
+            self.buffers[1].resize(len, 0);
         }
-        let len = self.buffers[0].len();
-        self.buffers[1].resize(len, 0);
     }
 
     /// Copies these rows of X, feature by feature. X is read row by row, so that each row comes
@@ -529,7 +579,30 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
     /// A node's rows in the order in which its tables are filled: the order of the targets if the
     /// criterion ranks them, otherwise any order.
     fn key_order<'a>(&self, orders: LocalOrders<'a>) -> &'a [u16] {
-        orders.of(if C::Ranking::RANKED { self.n_features } else { 0 })
+        orders.of(self.key_column())
+    }
+
+    /// The column of the key order.
+    fn key_column(&self) -> usize {
+        if C::Ranking::RANKED || self.ranks.is_some() { self.n_features } else { 0 }
+    }
+
+    /// Orders a node's rows by a feature, if orders are not carried along.
+    fn order_on_demand(&mut self, criterion: &C, task: &PendingNode<C::NodeStats>, feature: usize) {
+        if let Some(ranks) = &mut self.ranks {
+            let len = criterion.rows(&task.node);
+            let (columns, rows) = self.buffers[task.buffer].split_at_mut(self.n_features * self.n_rows);
+            let ordered = &mut columns[feature * self.n_rows + task.start..][..len];
+            ranks.order(feature, &rows[task.start..][..len], ordered);
+        }
+    }
+
+    /// Writes the rows of a node's children to the other buffer's key column.
+    fn pass_rows_on(&mut self, task: &PendingNode<C::NodeStats>, division: &Division) {
+        let [winner, rows] =
+            [division.feature, self.n_features].map(|column| self.range(column, task.start, division.len));
+        let (from, to) = buffers(&mut self.buffers, task.buffer);
+        copy_sides(&from[winner], division, &mut to[rows]);
     }
 
     /// Whether all values of a node are the same, missing ones included.
@@ -677,7 +750,7 @@ impl Search {
         &mut self,
         fit: &Fit<'_, Matrix<'_, X>, C>,
         inherited: Inherited,
-        is_constant: impl Fn(usize) -> bool,
+        is_constant: impl FnMut(usize) -> bool,
     ) {
         if fit.draws() {
             self.features.clear();

@@ -25,6 +25,7 @@ use super::inherited::Inherited;
 use super::random::FeatureDrawer;
 use super::tree_piece::TreePiece;
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, MAX_TINY_ROWS as MAX_ROWS, TinyOrder, local_table};
+use crate::columns::ranks::LocalRanks;
 use crate::criterion::{Criterion, TargetRanking, TinyKernel, TinyNode, TinySummary, TinyTargets};
 use crate::data::{Cell, Matrix};
 use crate::partition::partition_tiny;
@@ -34,7 +35,7 @@ use crate::tree::Test;
 /// Buffers, reused from node to node.
 pub(super) struct TinyGrower<C: Criterion> {
     kernel: C::TinyKernel,
-    /// By level and feature.
+    /// By level and feature. On demand: by feature, those that were drawn for the last node.
     orders: Vec<TinyOrder>,
     /// By row of the subtree: its number in the tiny node.
     places: Box<[u8; LOCAL_ROWS]>,
@@ -79,7 +80,10 @@ pub(super) struct TinyRoot<'a, X, C: Criterion> {
     pub fit: &'a Fit<'a, Matrix<'a, X>, C>,
     pub node: &'a C::NodeStats,
     pub cells: LocalCells<'a, X>,
+    /// Without ranks, of all features; with ranks, only the order of the node's rows.
     pub orders: LocalOrders<'a>,
+    /// If given, orders are made on demand.
+    pub ranks: Option<&'a LocalRanks>,
 }
 
 impl<X: Cell, C: Criterion> TinyRoot<'_, X, C> {
@@ -96,8 +100,26 @@ impl<X: Cell, C: Criterion> TinyRoot<'_, X, C> {
     }
 
     fn has_missing(&self, feature: usize) -> bool {
-        let last = self.orders.of(feature)[self.orders.len - 1];
-        self.cells.get(feature, last).to_f64().is_nan()
+        let is_missing = |&row: &u16| self.cells.get(feature, row).is_missing();
+        match self.ranks {
+            Some(_) => self.orders.of(self.n_features()).iter().any(is_missing),
+            None => is_missing(&self.orders.of(feature)[self.orders.len - 1]),
+        }
+    }
+
+    /// The order in which rows are numbered: that of the targets if the criterion ranks them, else
+    /// that of the first feature. It must not depend on how orders are made, since it may decide
+    /// about the last bit of a sum.
+    fn key_order<'b>(&'b self, ordered: &'b mut [u16; MAX_ROWS]) -> &'b [u16] {
+        match self.ranks {
+            Some(ranks) if !C::Ranking::RANKED => {
+                let rows = self.orders.of(self.n_features());
+                let order = &mut ordered[..rows.len()];
+                ranks.order_few(0, rows, order);
+                order
+            }
+            _ => self.orders.of(if C::Ranking::RANKED { self.n_features() } else { 0 }),
+        }
     }
 
     fn is_leaf(&self, len: usize, depth: u32) -> bool {
@@ -160,7 +182,7 @@ impl<C: Criterion> TinyGrower<C> {
     fn take_in<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, items: &[C::Item]) {
         let n_features = root.n_features();
         self.orders.resize(n_features * MAX_ROWS, [0; MAX_ROWS]);
-        for (place, &row) in root.orders.of(if C::Ranking::RANKED { n_features } else { 0 }).iter().enumerate() {
+        for (place, &row) in root.key_order(&mut [0; MAX_ROWS]).iter().enumerate() {
             self.places[row as usize] = place as u8;
             self.rows[place] = row;
             let (y, weight) = self.kernel.sample(root.fit.criterion, items[row as usize]);
@@ -169,7 +191,8 @@ impl<C: Criterion> TinyGrower<C> {
                 self.targets.weights[place] = weight;
             }
         }
-        for (feature, order) in self.orders[..n_features].iter_mut().enumerate() {
+        let n_carried = if root.ranks.is_some() { 0 } else { n_features };
+        for (feature, order) in self.orders[..n_carried].iter_mut().enumerate() {
             for (place, &row) in order.iter_mut().zip(root.orders.of(feature)) {
                 *place = self.places[row as usize];
             }
@@ -228,20 +251,27 @@ impl<C: Criterion> TinyGrower<C> {
         if summary.is_pure || root.is_leaf(len, node.depth) {
             return;
         }
-        let orders = &self.orders[node.level as usize * n_features..][..n_features];
-        let value = |feature: usize, place: usize| {
-            root.cells.get(feature, self.rows[orders[feature][place % MAX_ROWS] as usize % MAX_ROWS])
+        let orders = &mut self.orders[node.level as usize * n_features..][..n_features];
+        let value = |order: &TinyOrder, feature: usize, place: usize| {
+            root.cells.get(feature, self.rows[order[place % MAX_ROWS] as usize % MAX_ROWS])
         };
+        let is_constant = |feature: usize| {
+            if let Some(ranks) = root.ranks {
+                orders[feature] = ranks.tiny_order::<N>(feature, &node.rows, &self.rows, len);
+            }
+            value(&orders[feature], feature, 0) == value(&orders[feature], feature, len - 1)
+        };
+        let features: &[u32] =
+            if root.fit.draws() { root.fit.draw_features(node.inherited, &mut self.drawer, is_constant) } else { &[] };
+        let orders = &self.orders[node.level as usize * n_features..][..n_features];
         let allow = |feature: usize, n_left: usize| {
-            value(feature, n_left - 1) != value(feature, n_left)
+            value(&orders[feature], feature, n_left - 1) != value(&orders[feature], feature, n_left)
                 && node.inherited.value_order(root.fit.choices, feature).is_none_or(|order| {
                     let sides = orders[feature][..len].split_at(n_left);
                     order.allows([sides.0, sides.1].map(|rows| C::TinyKernel::value(rows, &self.targets)))
                 })
         };
         let winner = if root.fit.draws() {
-            let is_constant = |feature: usize| value(feature, 0) == value(feature, len - 1);
-            let features = root.fit.draw_features(node.inherited, &mut self.drawer, is_constant);
             self.drawn.clear();
             self.drawn.extend(features.iter().map(|&feature| orders[feature as usize]));
             let allow = |place: usize, n_left: usize| allow(features[place] as usize, n_left);
@@ -307,7 +337,8 @@ impl<C: Criterion> TinyGrower<C> {
 
         let depth = node.depth + 1;
         let needs_orders = |len: usize| len > 2 && !root.is_leaf(len, depth);
-        if needs_orders(n_left) || needs_orders(n_right) {
+        let carries = root.ranks.is_none();
+        if carries && (needs_orders(n_left) || needs_orders(n_right)) {
             self.partition_orders::<N>(node.level as usize, root.n_features(), &order[..n_left]);
         }
         let values = || [&order[..n_left], &order[n_left..len]].map(|rows| C::TinyKernel::value(rows, &self.targets));
@@ -322,7 +353,7 @@ impl<C: Criterion> TinyGrower<C> {
             inherited,
         };
         self.pending.push(child(right, n_right, node.level, Some(id as u32), of_right));
-        self.pending.push(child(order, n_left, node.level + 1, None, of_left));
+        self.pending.push(child(order, n_left, node.level + u8::from(carries), None, of_left));
     }
 
     /// Partitions the orders of a level: the right side stays there, the left side is written to

@@ -177,7 +177,7 @@ struct Top<'a, X, C: Criterion> {
 impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
     fn new(fit: &'a Fit<'a, Matrix<'a, X>, C>, columns: Columns<C::Item>, root: C::NodeStats) -> Self {
         let (n_rows, threads) = (fit.x.n_rows(), fit.team.threads());
-        let small = subtree::max_rows(fit.x.n_columns());
+        let small = subtree::max_rows(fit.x.n_columns(), fit.orders_on_demand());
         let has_large_nodes = columns.features[0].rows.len() > small;
         let n_ranked = columns.targets.rows.len();
         let (mut tree, ranks, mut table) = (TreeTop::default(), NodeRanks::new(n_ranked), C::Table::default());

@@ -19,6 +19,7 @@ pub use running::{RunningMedians, running_median};
 pub use two_heaps::RunningMedian;
 
 use self::sum::Sums;
+pub(crate) use self::sum::two_sum;
 use crate::error::{Error, Result};
 
 /// The level that a user gave, or an error that names the argument.

@@ -57,7 +57,7 @@ impl DoubleDouble {
 
 /// The rounded sum and its rounding error (Knuth's `TwoSum`).
 #[inline(always)]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let from_b = sum - a;
     (sum, (a - (sum - from_b)) + (b - from_b))

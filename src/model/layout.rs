@@ -12,9 +12,8 @@ use crate::error::{Error, Result};
 /// transfer as text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89SPW\r\n\x1a\n";
 pub(super) const MAJOR: u16 = 1;
-/// The latest minor version. Files without a section of it are written as version 0, which every
-/// reader knows.
-pub(super) const MINOR: u16 = 1;
+/// The latest minor version. A file is written as the first version that has all of its sections.
+pub(super) const MINOR: u16 = 2;
 
 pub(super) const HEADER_LENGTH: u64 = 64;
 const ENTRY_LENGTH: u64 = 32;
@@ -42,9 +41,23 @@ impl Name {
     pub const CATEGORY_COUNTS: Self = Self(*b"catcount");
     pub const CATEGORY_SETS: Self = Self(*b"catsets\0");
     pub const CATEGORY_LISTS: Self = Self(*b"catlists");
+    pub const LEAF_SIZES: Self = Self(*b"leafsize");
+    pub const LEAF_ROWS: Self = Self(*b"leafrows");
+    pub const TARGETS: Self = Self(*b"targets\0");
     pub const CLASSES: Self = Self(*b"classes\0");
     pub const FEATURES: Self = Self(*b"features");
     pub const PARAMS: Self = Self(*b"params\0\0");
+}
+
+impl Name {
+    /// The first minor version that has the section.
+    fn minor_version(self) -> u16 {
+        match self {
+            Self::LEAF_SIZES | Self::LEAF_ROWS | Self::TARGETS => MINOR,
+            Self::TREES | Self::CATEGORY_LISTS => 1,
+            _ => 0,
+        }
+    }
 }
 
 impl std::fmt::Display for Name {
@@ -88,8 +101,8 @@ pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
     }
     let mut bytes = MAGIC.to_vec();
     bytes.extend(MAJOR.to_le_bytes());
-    let is_later = entries.iter().any(|entry| [Name::TREES, Name::CATEGORY_LISTS].contains(&entry.name));
-    bytes.extend((if is_later { MINOR } else { 0 }).to_le_bytes());
+    let minor = entries.iter().map(|entry| entry.name.minor_version()).max().unwrap_or(0);
+    bytes.extend(minor.to_le_bytes());
     bytes.extend((entries.len() as u32).to_le_bytes());
     bytes.extend(end.to_le_bytes());
     bytes.resize(CHECKSUM_AT, 0);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use self::labels::{Label, Labels};
 use self::read::Stored;
 use crate::error::{Error, Result};
-use crate::forest::Forest;
+use crate::forest::{Forest, LeafRows};
 use crate::tree::Tree;
 
 /// What a model predicts with: a [`Tree`] or a [`Forest`].
@@ -130,6 +130,7 @@ pub type ForestModel = ModelOf<Forest>;
 pub struct ModelOf<P> {
     predictor: P,
     task: Task,
+    leaf_rows: Option<LeafRows>,
     feature_names: Option<Vec<String>>,
     parameters: Option<String>,
 }
@@ -155,6 +156,7 @@ struct Contents<'a> {
     /// At least one.
     trees: Vec<&'a Tree>,
     is_forest: bool,
+    leaf_rows: Option<&'a LeafRows>,
     /// `None`: trees alone.
     task: Option<&'a Task>,
     feature_names: Option<&'a [String]>,
@@ -165,7 +167,7 @@ impl<'a> Contents<'a> {
     /// A predictor alone.
     fn of_trees<P: Predictor>(predictor: &'a P) -> Self {
         let (trees, is_forest) = (predictor.trees(), predictor.is_forest());
-        Self { trees, is_forest, task: None, feature_names: None, parameters: None }
+        Self { trees, is_forest, leaf_rows: None, task: None, feature_names: None, parameters: None }
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -235,7 +237,25 @@ impl<P: Predictor> ModelOf<P> {
         if let Task::Classification(_) = task {
             predictor.trees().into_iter().try_for_each(|tree| check_shares(tree, needed))?;
         }
-        Ok(Self { predictor, task, feature_names: None, parameters: None })
+        Ok(Self { predictor, task, leaf_rows: None, feature_names: None, parameters: None })
+    }
+
+    /// This model with the training rows in its leaves, as a quantile forest has them.
+    ///
+    /// # Errors
+    /// If this is no forest for numbers, or the rows are not those of its leaves.
+    pub fn with_leaf_rows(self, leaf_rows: LeafRows) -> Result<Self> {
+        if !self.predictor.is_forest() || self.task != Task::Regression {
+            return Err(Error::argument("leaf_rows", "only a forest for numbers keeps them"));
+        }
+        leaf_rows.check(&self.predictor.trees())?;
+        Ok(Self { leaf_rows: Some(leaf_rows), ..self })
+    }
+
+    /// The training rows in the leaves, if the model is a quantile forest.
+    #[must_use]
+    pub fn leaf_rows(&self) -> Option<&LeafRows> {
+        self.leaf_rows.as_ref()
     }
 
     /// This model with one name per feature.
@@ -262,6 +282,12 @@ impl<P: Predictor> ModelOf<P> {
     #[must_use]
     pub fn into_predictor(self) -> P {
         self.predictor
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.predictor.trees()[0].n_outputs()
     }
 
     /// The meaning of the numbers in the leaves.
@@ -327,6 +353,7 @@ impl<P: Predictor> ModelOf<P> {
         Contents {
             trees: self.predictor.trees(),
             is_forest: self.predictor.is_forest(),
+            leaf_rows: self.leaf_rows.as_ref(),
             task: Some(&self.task),
             feature_names: self.feature_names.as_deref(),
             parameters: self.parameters.as_deref(),
@@ -334,13 +361,16 @@ impl<P: Predictor> ModelOf<P> {
     }
 
     fn from_stored(stored: Stored) -> Result<Self> {
-        let Stored { trees, is_forest, task, feature_names, parameters } = stored;
+        let Stored { trees, is_forest, leaf_rows, task, feature_names, parameters } = stored;
         let predictor = P::from_trees(trees, is_forest)?;
         let task = task.ok_or_else(|| Error::model("it holds a tree alone, which `Tree::load` reads in Rust"))?;
         let refused = |error: Error| Error::model(error.to_string());
         let mut model = Self::new(predictor, task).map_err(refused)?;
         if let Some(names) = feature_names {
             model = model.with_feature_names(names).map_err(refused)?;
+        }
+        if let Some(leaf_rows) = leaf_rows {
+            model = model.with_leaf_rows(leaf_rows).map_err(refused)?;
         }
         Ok(Self { parameters, ..model })
     }

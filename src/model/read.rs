@@ -13,6 +13,7 @@ use super::labels::Labels;
 use super::layout::{self, Entry, HEADER_LENGTH, Header, Name};
 use super::shape::{Shape, TreeShape};
 use crate::error::{Error, Result};
+use crate::forest::LeafRows;
 use crate::tree::{ArenaNode, Categories, CategorySets, Statistics, Tree};
 
 /// The parts of a file. The trees are valid; whether the other parts match them is checked by
@@ -21,6 +22,8 @@ pub(super) struct Stored {
     /// At least one.
     pub trees: Vec<Tree>,
     pub is_forest: bool,
+    /// They belong to the trees only if `ModelOf` says so.
+    pub leaf_rows: Option<LeafRows>,
     /// `None`: trees alone.
     pub task: Option<Task>,
     pub feature_names: Option<Vec<String>>,
@@ -71,6 +74,7 @@ pub(super) fn read(mut source: impl Read, length: u64) -> Result<Stored> {
 fn is_known(name: Name) -> bool {
     is_of_trees(name)
         || [Name::TREES, Name::CATEGORY_COUNTS, Name::CATEGORY_LISTS].contains(&name)
+        || [Name::LEAF_SIZES, Name::LEAF_ROWS, Name::TARGETS].contains(&name)
         || [Name::CLASSES, Name::FEATURES, Name::PARAMS].contains(&name)
 }
 
@@ -91,10 +95,14 @@ fn read_sections(
     let mut parts: Vec<(TreeShape, TreeParts)> = trees.iter().map(|&tree| (tree, TreeParts::default())).collect();
     let mut counts = None;
     let (mut classes, mut feature_names, mut parameters) = (None, None, None);
+    let (mut sizes, mut rows, mut targets) = (None, Vec::new(), Vec::new());
     for entry in entries {
         Section::read(source, entry, &mut end, |section| {
             match entry.name {
                 Name::CATEGORY_COUNTS => counts = Some(section.numbers(shape.n_features)?),
+                Name::LEAF_SIZES => sizes = Some(section.numbers(entry.length / 4)?),
+                Name::LEAF_ROWS => rows = section.numbers(entry.length / 4)?,
+                Name::TARGETS => targets = section.numbers(entry.length / 8)?,
                 Name::CLASSES => {
                     let labels = (0..shape.n_outputs).map(|_| Labels::read(section)).collect::<Result<_>>()?;
                     classes = Some(Task::Classification(labels));
@@ -119,7 +127,8 @@ fn read_sections(
     }
     let trees = parts.into_iter().map(|(_, parts)| parts.into_tree(shape, counts.as_ref())).collect::<Result<_>>()?;
     let task = if shape.task == Shape::REGRESSION { Some(Task::Regression) } else { classes };
-    Ok(Stored { trees, is_forest: true, task, feature_names, parameters })
+    let leaf_rows = sizes.map(|sizes| LeafRows::new(sizes, rows, targets));
+    Ok(Stored { trees, is_forest: true, leaf_rows, task, feature_names, parameters })
 }
 
 /// The arrays of one tree while they are read.

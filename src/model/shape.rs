@@ -83,6 +83,7 @@ impl Shape {
             (Name::WEIGHT, sum(trees, |tree| if tree.is_weighted { tree.n_nodes } else { 0 })),
             (Name::CATEGORY_COUNTS, self.n_features.checked_mul(4)),
             (Name::CATEGORY_SETS, sum(trees, |tree| tree.n_set_words)),
+            (Name::LEAF_SIZES, per_node(4)),
         ];
         let optional = optional.into_iter().filter(|&(name, _)| length(name).is_some());
         let is_weighted = trees.iter().any(|tree| tree.is_weighted);
@@ -107,6 +108,11 @@ impl Shape {
         }
         if length(Name::CATEGORY_COUNTS).is_some() != length(Name::CATEGORY_SETS).is_some() {
             return Err(Error::model("sections 'catcount' and 'catsets' must occur together"));
+        }
+        let of_leaves = [Name::LEAF_SIZES, Name::LEAF_ROWS, Name::TARGETS].map(|name| length(name).is_some());
+        if of_leaves.contains(&true) && (of_leaves.contains(&false) || self.task != Self::REGRESSION) {
+            let problem = "sections 'leafsize', 'leafrows' and 'targets' must occur together, in a regression";
+            return Err(Error::model(problem));
         }
         if length(Name::CLASSES).is_some() != (self.task == Self::CLASSIFICATION) {
             return Err(Error::model("a classification needs section 'classes', and other models must not have it"));

@@ -15,7 +15,7 @@ use super::layout::{self, Entry, Name};
 use super::*;
 use crate::data::{Matrix, Target};
 use crate::fit::fit;
-use crate::forest::{Bags, ForestParams, fit_forest};
+use crate::forest::{Bags, ForestParams, LeafRows, LeafTargets, fit_forest};
 use crate::params::{Loss, Params};
 use crate::tree::{ArenaNode, Statistics, Test};
 
@@ -194,7 +194,21 @@ fn forests() -> Vec<ForestModel> {
             .unwrap()
             .with_parameters("{}".to_owned()),
         ForestModel::regressor(forest(vec![with_categories(), with_categories()])).unwrap(),
+        quantile_forest(),
     ]
+}
+
+/// Two trees, two outputs, and the rows in their leaves, one of them twice.
+fn quantile_forest() -> ForestModel {
+    let trees = [tree(2, false), tree(2, true)].map(|tree| tree.with_outputs(2).unwrap());
+    let sizes = trees.iter().flat_map(|tree| {
+        (0..tree.node_count()).map(|node| if tree.children(node).is_none() { 1 + node as u32 % 3 } else { 0 })
+    });
+    let sizes: Vec<u32> = sizes.collect();
+    let rows = (0..sizes.iter().sum()).map(|row| row * 7 % 30).collect();
+    let targets = (0..60).map(|number| f64::from(number * number % 13)).collect();
+    let forest = Forest::new(trees.into_iter().map(Arc::new).collect()).unwrap();
+    ForestModel::regressor(forest).unwrap().with_leaf_rows(LeafRows::new(sizes, rows, targets)).unwrap()
 }
 
 #[test]
@@ -204,7 +218,8 @@ fn forests_are_read_as_they_were_written() {
         let read = ForestModel::from_bytes(&bytes).unwrap();
         assert_eq!(read, model);
         assert_eq!(read.to_bytes(), bytes, "to the last bit");
-        assert_eq!(bytes[10], 1, "a reader of format 1.0 shows a newer version");
+        let minor = if model.leaf_rows().is_some() { 2 } else { 1 };
+        assert_eq!(bytes[10], minor, "a reader of an earlier format shows a newer version");
         let alone = model.forest().to_bytes();
         assert_eq!(Forest::from_bytes(&alone).unwrap(), *model.forest());
         assert_eq!(Forest::from_bytes(&bytes).unwrap(), *model.forest());
@@ -290,6 +305,69 @@ fn crafted_tables_of_trees_are_refused() {
     let moved = crafted(&bytes, Name::TREES, 0, &(n + 2).to_le_bytes());
     let moved = crafted(&moved, Name::TREES, 24, &(model.forest().trees()[1].node_count() as u64 - 2).to_le_bytes());
     assert!(Forest::from_bytes(&moved).is_err());
+}
+
+#[test]
+fn leaf_rows_are_those_of_the_targets_in_leaves() {
+    let x = cells();
+    let y: Vec<f64> = (0..30u32).map(|row| f64::from(row * row % 7) - 0.3).collect();
+    let params = ForestParams { bags: Bags::Bootstrap(30), ..ForestParams::new(4, 0) };
+    let forest = fit_forest(&rows(&x), Target::Values(&y), None, Loss::SquaredError, &params).unwrap().forest;
+    let targets = LeafTargets::new(&forest, &rows(&x), &y, |_| None, None).unwrap();
+    let model = ForestModel::regressor(forest).unwrap().with_leaf_rows(targets.to_rows()).unwrap();
+    let loaded = ForestModel::from_bytes(&model.to_bytes()).unwrap();
+    assert_eq!(loaded.leaf_rows().unwrap().targets(loaded.forest(), 0).unwrap(), targets);
+    assert!(loaded.leaf_rows().unwrap().targets(loaded.forest(), 1).is_err());
+}
+
+#[test]
+fn leaf_rows_of_other_trees_are_refused() {
+    let model = quantile_forest();
+    let leaves = model.leaf_rows().unwrap();
+    let (sizes, rows, targets) = (leaves.sizes(), leaves.rows(), leaves.all_targets());
+    let refused = |sizes: &[u32], rows: &[u32], targets: &[f64]| {
+        let leaves = LeafRows::new(sizes.to_vec(), rows.to_vec(), targets.to_vec());
+        leaves.targets(model.forest(), 0).is_err() && model.clone().with_leaf_rows(leaves).is_err()
+    };
+    assert!(!refused(sizes, rows, targets));
+    assert!(refused(&sizes[1..], rows, targets) && refused(&[sizes, &[0]].concat(), rows, targets));
+    assert!(refused(sizes, &rows[1..], targets) && refused(sizes, &[rows, &[0]].concat(), targets));
+    assert!(refused(sizes, rows, &targets[1..]) && refused(sizes, rows, &[]));
+    let moved = |at: usize, by: u32| {
+        let mut moved = sizes.to_vec();
+        moved[at] = moved[at].wrapping_add(by);
+        moved
+    };
+    assert!(refused(&moved(0, 1), &[rows, &[0]].concat(), targets), "an inner node has no rows");
+    let leaf = sizes.iter().position(|&size| size > 0).unwrap();
+    assert!(refused(&moved(leaf, u32::MAX - 5), rows, targets));
+    let mut others = rows.to_vec();
+    others[3] = 30;
+    assert!(refused(sizes, &others, targets));
+    for odd in [f64::NAN, f64::INFINITY] {
+        let mut others = targets.to_vec();
+        others[7] = odd;
+        assert!(refused(sizes, rows, &others));
+    }
+    // Rows in leaves are for forests of numbers.
+    assert!(Model::regressor(tree(0, false)).unwrap().with_leaf_rows(leaves.clone()).is_err());
+    assert!(forests()[2].clone().with_leaf_rows(leaves.clone()).is_err());
+    let bytes = model.to_bytes();
+    for name in [Name::LEAF_SIZES, Name::LEAF_ROWS, Name::TARGETS] {
+        let renamed = |to: &[u8; 8]| {
+            let mut bytes = bytes.clone();
+            let entry = (64..).step_by(32).find(|&at| bytes[at..at + 8] == name.0).unwrap();
+            bytes[entry..entry + 8].copy_from_slice(to);
+            bytes[entry + 28] = 0;
+            repair(&mut bytes);
+            bytes
+        };
+        assert!(ForestModel::from_bytes(&renamed(b"later\0\0\0")).is_err(), "{name} is missing");
+    }
+    let no_target = crafted(&bytes, Name::LEAF_ROWS, 0, &30u32.to_le_bytes());
+    assert!(ForestModel::from_bytes(&no_target).unwrap_err().to_string().contains("row without a target"));
+    let classes = crafted(&bytes, Name::SHAPE, 0, &2u32.to_le_bytes());
+    assert!(ForestModel::from_bytes(&classes).is_err());
 }
 
 #[test]

@@ -15,7 +15,7 @@ type WriteSection<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 /// The sections in the order of the file. To add one, see "Adding a section" in
 /// `docs/model-format.md`.
 fn sections<'a>(contents: &'a Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>)> {
-    let Contents { trees, is_forest, task, feature_names, parameters } = contents;
+    let Contents { trees, is_forest, leaf_rows, task, feature_names, parameters } = contents;
     let shape = Shape::of(contents);
     let mut sections: Vec<(Name, bool, WriteSection<'a>)> =
         vec![(Name::SHAPE, true, Box::new(move |out| shape.write(out)))];
@@ -46,6 +46,11 @@ fn sections<'a>(contents: &'a Contents<'a>) -> Vec<(Name, bool, WriteSection<'a>
         if trees.iter().any(|tree| Categories::has_lists(&tree.nodes)) {
             sections.push((Name::CATEGORY_LISTS, true, Box::new(|out| write_all(out, &[1u64]))));
         }
+    }
+    if let Some(leaves) = leaf_rows {
+        sections.push((Name::LEAF_SIZES, true, Box::new(|out| write_all(out, leaves.sizes()))));
+        sections.push((Name::LEAF_ROWS, true, Box::new(|out| write_all(out, leaves.rows()))));
+        sections.push((Name::TARGETS, true, Box::new(|out| write_all(out, leaves.all_targets()))));
     }
     if let Some(Task::Classification(classes)) = task {
         sections.push((Name::CLASSES, true, Box::new(|out| classes.iter().try_for_each(|labels| labels.write(out)))));

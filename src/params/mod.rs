@@ -33,6 +33,19 @@ pub enum MedianMethod {
     TwoHeaps,
 }
 
+/// How small nodes get their rows in the order of a feature if `max_features` draws some of the
+/// features. All ways give the same tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnOrders {
+    /// The faster way for the number of columns and of drawn features.
+    #[default]
+    Auto,
+    /// Each split partitions the orders of all features.
+    Carried,
+    /// A feature's order is made where the feature is drawn.
+    OnDemand,
+}
+
 /// How a feature's threshold is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitter {
@@ -105,11 +118,16 @@ pub struct Params {
     /// For each feature its number of categories, or 0 if it is numeric. Cells of a categorical
     /// feature are codes 0, 1, … `None`: all features are numeric.
     pub categories: Option<Vec<u32>>,
+    /// How strongly categorical features are braked: the labels of a node must differ by more than
+    /// this many times what noise explains. 0: not at all.
+    pub category_smoothing: f64,
     /// Cost per leaf: the grown tree is pruned to the subtree with the least loss plus cost. 0: no
     /// pruning.
     pub ccp_alpha: f64,
     /// How medians and quantiles are computed.
     pub median_method: MedianMethod,
+    /// How small nodes get their orders where features are drawn.
+    pub column_orders: ColumnOrders,
     /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and
     /// so on.
     pub n_jobs: Option<i64>,
@@ -129,8 +147,10 @@ impl Default for Params {
             seed: 0,
             monotonic_cst: None,
             categories: None,
+            category_smoothing: 3.0,
             ccp_alpha: 0.0,
             median_method: MedianMethod::RankBitmap,
+            column_orders: ColumnOrders::Auto,
             n_jobs: None,
         }
     }

@@ -3,10 +3,14 @@
 //! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`,
 //! for fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
 
-use super::{Loss, MaxFeatures, Params, Size, Splitter};
+use super::{ColumnOrders, Loss, MaxFeatures, Params, Size, Splitter};
 use crate::data::{Rows, Target, Values, check_counts};
 use crate::error::{Error, Result};
 use crate::median::{Level, checked_level};
+
+/// Orders are made on demand if there are at least this many columns per drawn feature: the ratio
+/// from which on it was faster in `cargo bench --bench fit -- drawn`.
+const COLUMNS_PER_DRAWN: usize = 6;
 
 /// Settings and data of a fit that passed all checks. The engine accepts nothing else.
 pub(crate) struct ValidFit<'a> {
@@ -97,7 +101,7 @@ impl<'a> Objective<'a> {
 }
 
 impl Choices {
-    /// Refuses constraints and categories that this loss has no rule for.
+    /// Refuses constraints that this loss has no rule for.
     fn check_objective(&self, objective: &Objective<'_>) -> Result<()> {
         let many_classes = matches!(objective, Objective::Classes { n_classes, .. } if *n_classes > 2);
         let many_outputs = objective.n_outputs() > 1;
@@ -105,12 +109,6 @@ impl Choices {
             let what = if many_classes { "multiclass classification" } else { "multiple output trees" };
             let problem = format!("Monotonicity constraints are not supported with {what}");
             return Err(Error::argument("monotonic_cst", problem));
-        }
-        let has_categories = self.categories.iter().flatten().any(|&count| count > 0);
-        if has_categories && (many_classes || many_outputs || objective.ranks_targets()) {
-            let problem = "the best split of categories is known only for squared error, poisson and two classes, \
-                and for one output; encode the feature as numbers (for example by one-hot columns)";
-            return Err(Error::argument("categorical_features", problem));
         }
         Ok(())
     }
@@ -146,12 +144,17 @@ pub(crate) struct Rules {
 pub(crate) struct Choices {
     /// Number of features that are evaluated for each split.
     pub n_features: usize,
+    /// Whether small nodes order their rows by a feature when it is drawn; see `columns/ranks.rs`.
+    /// It changes no tree.
+    pub orders_on_demand: bool,
     pub splitter: Splitter,
     pub seed: u64,
     /// By feature: 1, −1 or 0, as in [`Params::monotonic_cst`].
     pub monotonic: Option<Vec<i8>>,
     /// By feature: its number of categories, 0 for numeric features.
     pub categories: Option<Vec<u32>>,
+    /// As in [`Params::category_smoothing`].
+    pub category_smoothing: f64,
 }
 
 impl Choices {
@@ -163,6 +166,11 @@ impl Choices {
     /// Whether presorted columns of numbers are all that these choices need.
     pub fn are_of_sorted_columns(&self) -> bool {
         self.splitter == Splitter::Best && self.categories.is_none()
+    }
+
+    /// Whether no feature has a monotonic constraint.
+    pub fn are_free_of_signs(&self) -> bool {
+        self.monotonic.is_none()
     }
 
     /// How predictions must change with a feature: 1 never down, −1 never up, 0 freely.
@@ -270,9 +278,19 @@ impl Params {
         if self.splitter == Splitter::Random && self.categories.iter().flatten().any(|&count| count > 0) {
             return Err(Error::argument("categorical_features", "no threshold can be drawn; use splitter=\"best\""));
         }
+        let smoothing = self.category_smoothing;
+        if !(smoothing >= 0.0 && smoothing.is_finite()) {
+            let problem = format!("must be at least 0 and finite, got {smoothing}");
+            return Err(Error::argument("categorical_smoothing", problem));
+        }
         let chooses = drawn < n_features || self.splitter == Splitter::Random;
         let constrains = self.monotonic_cst.is_some() || self.categories.is_some();
-        let choices = || Choices { n_features: drawn, ..self.all_choices(n_features) };
+        let orders_on_demand = match self.column_orders {
+            ColumnOrders::Auto => drawn * COLUMNS_PER_DRAWN <= n_features,
+            ColumnOrders::Carried => false,
+            ColumnOrders::OnDemand => true,
+        };
+        let choices = || Choices { n_features: drawn, orders_on_demand, ..self.all_choices(n_features) };
         Ok((chooses || constrains).then(choices))
     }
 
@@ -280,10 +298,12 @@ impl Params {
     pub(crate) fn all_choices(&self, n_features: usize) -> Choices {
         Choices {
             n_features,
+            orders_on_demand: false,
             splitter: self.splitter,
             seed: self.seed,
             monotonic: self.monotonic_cst.clone(),
             categories: self.categories.clone(),
+            category_smoothing: self.category_smoothing,
         }
     }
 

@@ -14,10 +14,16 @@
 //! own: a step from a leaf leads to the leaf itself. Rows that have arrived can therefore be
 //! stepped further without a test. The NaN's payload is the leaf's id in the arena.
 //!
-//! Cost of a copy: one pass over the arena, about 10 ns per node; 8 or 16 bytes per node.
+//! Cost of a copy: one pass over the arena, about 10 ns per node; 8 or 16 bytes per node. The trees
+//! of a forest stand in one piece of memory, which large pages can hold.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::data::Cell;
-use crate::tree::{ArenaNode, Test};
+use crate::memory::Pages;
+use crate::threads::Team;
+use crate::tree::{ArenaNode, Test, Tree};
 
 /// The root's slot.
 pub(super) const ROOT: u32 = 1;
@@ -141,40 +147,83 @@ fn choose<X: Cell, const MISSING: bool>(next: u32, cell: X, threshold: X, missin
     (next + u32::from(right)) as usize
 }
 
-/// A tree in compact nodes.
+/// The compact nodes of one or more trees, tree after tree, in one piece of memory.
 #[derive(Debug)]
-pub(crate) struct Layout<N> {
-    /// Invariant: every `next` is a slot of this vector, and so is `next + 1` of an inner node.
-    pub nodes: Vec<N>,
+pub(crate) struct CompactTrees<N> {
+    nodes: Pages<N>,
+    /// By tree: its nodes, and the number of steps from the root to the deepest leaf.
+    trees: Vec<(Range<usize>, usize)>,
+    n_features: usize,
+}
+
+impl<N> CompactTrees<N> {
+    /// Copies trees with the same number of features; the threads of the team take whole trees.
+    /// `None` if there is not enough memory.
+    pub fn new<X: Cell>(trees: &[&Tree], team: &Team) -> Option<Self>
+    where
+        N: CompactNode<X>,
+    {
+        let mut end = 0;
+        let ranges = trees.iter().map(|tree| {
+            // An unused slot, and an odd number of nodes. So every tree begins at an even slot.
+            let start = end;
+            end += tree.node_count() + 1;
+            (start..end, tree.max_depth())
+        });
+        let ranges: Vec<_> = ranges.collect();
+        let nodes = Pages::filled(end, |mut places| {
+            let mut jobs = Vec::new();
+            for tree in trees {
+                let (of_tree, later) = std::mem::take(&mut places).split_at_mut(tree.node_count() + 1);
+                jobs.push((&tree.nodes, of_tree));
+                places = later;
+            }
+            team.each(&mut jobs, &mut vec![(); team.threads()], |(), (arena, places)| copy::<X, N>(arena, places));
+        });
+        Some(Self { nodes: nodes?, trees: ranges, n_features: trees[0].n_features() })
+    }
+
+    /// The nodes of one tree.
+    pub fn layout(&self, tree: usize) -> Layout<'_, N>
+    where
+        N: Copy,
+    {
+        let (range, depth) = &self.trees[tree];
+        Layout { nodes: &self.nodes[range.clone()], depth: *depth, n_features: self.n_features }
+    }
+}
+
+/// Writes every place: slot 0, and the slots of a valid arena. The stack is as high as the tree is
+/// deep.
+fn copy<X: Cell, N: CompactNode<X>>(arena: &[ArenaNode], places: &mut [MaybeUninit<N>]) {
+    for place in &mut *places {
+        place.write(N::leaf(ROOT, 0));
+    }
+    // Slots of the right children that are still to come, the next one last.
+    let mut pending = Vec::new();
+    let (mut slot, mut next) = (ROOT, ROOT + 1);
+    for (id, node) in arena.iter().enumerate() {
+        if let Some(test) = node.test() {
+            places[slot as usize].write(N::inner(&test, next));
+            pending.push(next + 1);
+            slot = next;
+            next += 2;
+        } else {
+            places[slot as usize].write(N::leaf(slot, id as u32));
+            slot = pending.pop().unwrap_or_default();
+        }
+    }
+}
+
+/// A tree in compact nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout<'n, N> {
+    /// Invariant: every `next` is a slot of this slice, and so is `next + 1` of an inner node.
+    pub nodes: &'n [N],
     /// Steps from the root to the deepest leaf.
     pub depth: usize,
     /// Invariant: every feature of `nodes` is below this number.
     pub n_features: usize,
-}
-
-impl<N> Layout<N> {
-    /// Copies a valid arena in one pass. The stack is as high as the tree is deep.
-    pub fn new<X: Cell>(arena: &[ArenaNode], depth: usize, n_features: usize) -> Self
-    where
-        N: CompactNode<X>,
-    {
-        let mut nodes = vec![N::leaf(ROOT, 0); arena.len() + 1];
-        // Slots of the right children that are still to come, the next one last.
-        let mut pending = Vec::new();
-        let (mut slot, mut next) = (ROOT, ROOT + 1);
-        for (id, node) in arena.iter().enumerate() {
-            if let Some(test) = node.test() {
-                nodes[slot as usize] = N::inner(&test, next);
-                pending.push(next + 1);
-                slot = next;
-                next += 2;
-            } else {
-                nodes[slot as usize] = N::leaf(slot, id as u32);
-                slot = pending.pop().unwrap_or_default();
-            }
-        }
-        Self { nodes, depth, n_features }
-    }
 }
 
 #[cfg(test)]

@@ -1,116 +1,35 @@
 //! Prediction: each row walks from the root to its leaf.
 //!
 //! Rows walk in blocks down a compact copy of the tree (`layout.rs`, `walk.rs`), and the leaves of
-//! a block go straight into the result. The copy is built once per tree, after enough rows were
-//! predicted to amortise it; it is neither compared, cloned nor stored with the tree. Until then
-//! rows walk down the arena one by one. So do decision paths, sparse rows and all rows of trees
-//! with categories.
+//! a block go straight into the result. The copy is built once per tree or forest, after enough
+//! rows were predicted to amortise it (`walks.rs`); it is neither compared nor stored with the
+//! tree. Until then rows walk down the arena one by one. So do decision paths, sparse rows and all
+//! rows of trees with categories. Threads take chunks of rows (`chunks.rs`), also those of forests.
 //!
 //! Cost: O(depth) per row. `README.md` of this folder says which walk runs when.
 
+mod chunks;
 mod layout;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod walks;
 
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use self::layout::{Layout, Narrow, Wide};
+pub(crate) use self::chunks::Chunks;
 pub(crate) use self::walk::BLOCK;
-use crate::data::{AnySource, Cell, Matrix, Source, Values};
+pub(crate) use self::walks::Layouts;
+use crate::data::{Cell, Matrix, Source, Values};
 use crate::error::{Error, Result};
 use crate::memory::check_room;
 use crate::threads::Team;
 use crate::tree::Tree;
 
 /// Least number of rows per piece of work.
-const CHUNK_ROWS: usize = 64 * BLOCK;
+const CHUNK_ROWS: usize = 16 * BLOCK;
 /// Pieces of work per thread: enough for all threads to end at about the same time.
 const CHUNKS_PER_THREAD: usize = 32;
-/// The copy is built when 1 row per this many nodes was predicted. An estimate for large trees: a
-/// row saves some hundreds of nanoseconds, and a node takes about ten to copy. Small trees are
-/// copied almost at once.
-const NODES_PER_ROW: usize = 64;
-
-/// The compact copies of a tree, built on demand. All values of this type compare equal, and a
-/// clone is empty, because the copies follow from the nodes.
-#[derive(Default)]
-pub(crate) struct Layouts {
-    narrow: OnceLock<Layout<Narrow>>,
-    wide: OnceLock<Layout<Wide>>,
-    /// Rows that walked down the arena so far.
-    rows: AtomicUsize,
-}
-
-impl Clone for Layouts {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for Layouts {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl std::fmt::Debug for Layouts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Layouts")
-    }
-}
-
-/// The nodes that the rows of one prediction walk down, and the rows.
-pub(crate) enum Walk<'a, X> {
-    Narrow(&'a Layout<Narrow>, &'a Matrix<'a, f32>),
-    Wide(&'a Layout<Wide>, &'a Matrix<'a, X>),
-    Arena(&'a Tree, &'a Matrix<'a, X>),
-}
-
-impl<'a, X: Cell> Walk<'a, X> {
-    pub fn new(tree: &'a Tree, x: &'a Matrix<'a, X>) -> Self {
-        Self::with_layouts(tree, &tree.layouts, x)
-    }
-
-    fn with_layouts(tree: &'a Tree, layouts: &'a Layouts, x: &'a Matrix<'a, X>) -> Self {
-        let (n_nodes, depth, n_features) = (tree.node_count(), tree.max_depth(), tree.n_features());
-        let narrow = match X::any(Source::Dense(x)) {
-            AnySource::Single(Source::Dense(x)) if Narrow::fits(n_features, n_nodes) => Some(x),
-            _ => None,
-        };
-        let is_built = if narrow.is_some() { layouts.narrow.get().is_some() } else { layouts.wide.get().is_some() };
-        if tree.categories.is_some() {
-            return Self::Arena(tree, x);
-        }
-        if !is_built {
-            // The number of rows to come is unknown. So the copy is built once walking without it
-            // has cost about as much as building it.
-            let rows = layouts.rows.fetch_add(x.n_rows(), Ordering::Relaxed).saturating_add(x.n_rows());
-            if rows.saturating_mul(NODES_PER_ROW) < n_nodes {
-                return Self::Arena(tree, x);
-            }
-        }
-        match narrow {
-            Some(x) => Self::Narrow(layouts.narrow.get_or_init(|| Layout::new(&tree.nodes, depth, n_features)), x),
-            None => Self::Wide(layouts.wide.get_or_init(|| Layout::new::<X>(&tree.nodes, depth, n_features)), x),
-        }
-    }
-
-    /// Writes the leaves of rows `first`, `first + 1`, …
-    pub fn leaves(&self, first: usize, leaves: &mut [u32]) {
-        match self {
-            Self::Narrow(layout, x) => walk::walk(layout, x, first, leaves),
-            Self::Wide(layout, x) => walk::walk(layout, x, first, leaves),
-            Self::Arena(tree, x) => {
-                for (i, leaf) in leaves.iter_mut().enumerate() {
-                    *leaf = tree.walk(|feature| x.get(first + i, feature).to_f64(), |_| ()) as u32;
-                }
-            }
-        }
-    }
-}
 
 impl Tree {
     /// The values of each row's leaf, row after row; `n_jobs` as in [`Params`](crate::Params).
@@ -226,12 +145,10 @@ impl Tree {
                 return (0..x.n_rows()).map(leaf).collect();
             }
         };
-        let own = Layouts::default();
-        let walk = Walk::with_layouts(self, &own, x);
-        let mut leaves = vec![0; x.n_rows()];
-        for (block, leaves) in leaves.chunks_mut(BLOCK).enumerate() {
-            walk.leaves(block * BLOCK, leaves);
-        }
+        let (own, trees, team) = (Layouts::default(), [self], Team::of_caller());
+        let walks = own.walks(&trees, x, &team);
+        let mut leaves = Vec::with_capacity(x.n_rows());
+        walks.of_tree(0).blocks(0..x.n_rows(), &team, |block| leaves.extend_from_slice(block));
         leaves
     }
 
@@ -241,34 +158,28 @@ impl Tree {
         out: &mut [MaybeUninit<T>],
         x: &Matrix<'_, X>,
         n_jobs: Option<i64>,
-        mut go_on: impl FnMut() -> bool,
+        go_on: impl FnMut() -> bool,
         entries: impl Fn(usize) -> E + Sync,
     ) -> Result<()> {
         self.check_columns(x)?;
-        let width = out.len() / x.n_rows();
-        assert_eq!(out.len(), x.n_rows() * width);
-        let team = Team::new(n_jobs, x.n_rows(), x.n_rows() * typical_depth(self))?;
-        let walk = Walk::new(self, x);
-        let chunk_rows = (x.n_rows() / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
-        let mut chunks: Vec<_> = out.chunks_mut(chunk_rows * width).enumerate().collect();
-        let work = || {
-            team.each(&mut chunks, &mut vec![(); team.threads()], |(), (chunk, out)| {
-                let mut first = *chunk * chunk_rows;
-                for out in out.chunks_mut(BLOCK * width) {
-                    if team.cancelled() {
-                        return;
-                    }
-                    let leaves = &mut [0; BLOCK][..out.len() / width];
-                    walk.leaves(first, leaves);
-                    for (&leaf, out) in leaves.iter().zip(out.chunks_exact_mut(width)) {
+        let n_rows = x.n_rows();
+        let team = &Team::new(n_jobs, n_rows, n_rows * typical_depth(self))?;
+        let width = out.len() / n_rows;
+        let chunk_rows = (n_rows / (team.threads() * CHUNKS_PER_THREAD)).max(CHUNK_ROWS);
+        let (chunks, trees) = (Chunks { team, n_rows, chunk_rows }, [self]);
+        chunks.write(
+            out,
+            go_on,
+            || self.layouts.walks(&trees, x, team),
+            |walks, (): &mut (), first, out| {
+                let mut places = out.chunks_exact_mut(width);
+                walks.of_tree(0).blocks(first..first + places.len(), team, |leaves| {
+                    for (&leaf, out) in leaves.iter().zip(&mut places) {
                         write_all(out, entries(leaf as usize).as_ref());
                     }
-                    first += leaves.len();
-                }
-            });
-        };
-        team.supervise(work, |_| go_on());
-        if team.cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+                });
+            },
+        )
     }
 
     /// The node id of each row's leaf, for any storage of X, interrupted once `go_on` returns

@@ -247,7 +247,7 @@ fn more_features_or_nodes_than_fit_in_8_bytes() {
     for (n_inner, n_features) in [(300, 1_024), (300, 1_025), (300, 3_000), (1 << 20, 2), ((1 << 20) - 1, 2)] {
         let drawn = drawn(n_inner, n_features, Shape::Balanced);
         let tree = drawn.tree();
-        let narrow = super::Narrow::fits(n_features, tree.node_count());
+        let narrow = super::layout::Narrow::fits(n_features, tree.node_count());
         assert_eq!(narrow, n_features <= 1_024 && n_inner < 1 << 20);
         let cells = drawn.cells::<f32>(&tree);
         let x = drawn.matrix(&cells);

@@ -10,8 +10,8 @@
 //!
 //! 1. Many rows are in flight, so that the loads of different rows overlap. In a small tree, 8 rows
 //!    step together in registers until all have arrived. In a large tree, whose nodes are far away
-//!    in memory, up to 64 rows do: each pass takes every row that has not arrived one step down and
-//!    prefetches its next node, which arrives while the other rows take their steps.
+//!    in memory, up to 256 rows do: each pass takes every row that has not arrived one step down
+//!    and prefetches its next node, which arrives while the other rows take their steps.
 //! 2. A step from a leaf leads to the leaf itself, so that arrival is tested only every few steps.
 //! 3. The first attempt ignores missing cells. It adds up the cells that it meets; if the sum is
 //!    NaN, a cell was missing (or infinities cancelled), and the block is walked again with a test
@@ -24,7 +24,7 @@ use crate::data::{Cell, Matrix, Row};
 use crate::memory::prefetch;
 
 /// Rows of a block.
-pub(crate) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 256;
 /// Rows that step together in registers.
 const GROUP: usize = 8;
 /// Steps between two tests of whether all rows of a group have arrived.
@@ -33,13 +33,15 @@ const BURST: usize = 4;
 const LARGE_BYTES: usize = 1 << 18;
 /// Top levels of a large tree that stay in cache and are walked in registers.
 const NEAR_LEVELS: usize = 10;
+/// How many rows ahead cells are prefetched.
+const ROWS_AHEAD: usize = 64;
 /// A walk reads too small a part of longer rows to prefetch them whole.
 const PREFETCHED_ROW_BYTES: usize = 512;
 
 /// Writes the ids of the leaves of rows `first`, `first + 1`, … of `x`, as many as `leaves` has
 /// entries.
 pub(super) fn walk<X: Cell, N: CompactNode<X>>(
-    layout: &Layout<N>,
+    layout: Layout<'_, N>,
     x: &Matrix<'_, X>,
     first: usize,
     leaves: &mut [u32],
@@ -64,7 +66,7 @@ struct MetMissing;
 
 /// The rows from `first` on, of a matrix with the columns that the nodes test.
 struct Block<'a, X, N> {
-    layout: &'a Layout<N>,
+    layout: Layout<'a, N>,
     x: &'a Matrix<'a, X>,
     first: usize,
 }
@@ -73,7 +75,7 @@ impl<X: Cell, N: CompactNode<X>> Block<'_, X, N> {
     /// Writes the slots of all rows' leaves. `ADJACENT`: the columns of the matrix are adjacent.
     /// `MISSING`: test for missing cells.
     fn walk<const ADJACENT: bool, const MISSING: bool>(&self, slots: &mut [u32]) -> Result<(), MetMissing> {
-        if size_of_val(&self.layout.nodes[..]) <= LARGE_BYTES {
+        if size_of_val(self.layout.nodes) <= LARGE_BYTES {
             self.walk_near::<ADJACENT, MISSING>(slots)
         } else {
             self.walk_far::<ADJACENT, MISSING>(NEAR_LEVELS, slots)
@@ -130,10 +132,10 @@ impl<X: Cell, N: CompactNode<X>> Block<'_, X, N> {
         Ok(())
     }
 
-    /// Prefetches the cells of the group of rows that comes one block later.
+    /// Prefetches the cells of the group of rows that comes `ROWS_AHEAD` rows later.
     #[inline(always)]
     fn prefetch_group(&self, first: usize) {
-        let first = self.first + first + BLOCK;
+        let first = self.first + first + ROWS_AHEAD;
         if first + GROUP <= self.x.n_rows() && self.x.n_columns() * size_of::<X>() <= PREFETCHED_ROW_BYTES {
             self.x.cache_lines(first..first + GROUP).for_each(prefetch);
         }
@@ -224,8 +226,9 @@ impl<X: Cell, N: CompactNode<X>> Block<'_, X, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::layout::{Narrow, Wide};
+    use crate::predict::layout::{CompactTrees, Narrow, Wide};
     use crate::predict::tests::{Drawn, leaves};
+    use crate::threads::Team;
     use crate::tree::Tree;
     use proptest::prelude::*;
     use proptest::test_runner::TestCaseResult;
@@ -233,9 +236,10 @@ mod tests {
     /// Runs every kernel on every block. Those that ignore missing cells may fail where a cell is
     /// missing or sums are infinite.
     fn check<X: Cell, N: CompactNode<X>, const ADJACENT: bool>(tree: &Tree, x: &Matrix<'_, X>) -> TestCaseResult {
-        let layout = Layout::<N>::new(&tree.nodes, tree.max_depth(), tree.n_features());
+        let compact = CompactTrees::<N>::new::<X>(&[tree], &Team::of_caller()).unwrap();
+        let layout = compact.layout(0);
         for (i, expected) in leaves(tree, x).chunks(BLOCK).enumerate() {
-            let block = Block { layout: &layout, x, first: i * BLOCK };
+            let block = Block { layout, x, first: i * BLOCK };
             let rows = block.first..block.first + expected.len();
             let mut cells = rows.flat_map(|row| (0..x.n_columns()).map(move |column| x.get(row, column).to_f64()));
             let tame = cells.all(|cell| cell.abs() < 1e30);
@@ -270,7 +274,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(500))]
 
         #[test]
-        fn every_kernel_agrees_with_the_arena(drawn in Drawn::any(1..200)) {
+        fn every_kernel_agrees_with_the_arena(drawn in Drawn::any(1..600)) {
             let tree = drawn.tree();
             check_orders::<f32, Narrow>(&tree, &drawn.matrix(&drawn.cells::<f32>(&tree)))?;
             check_orders::<f32, Wide>(&tree, &drawn.matrix(&drawn.cells::<f32>(&tree)))?;

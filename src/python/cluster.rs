@@ -20,8 +20,11 @@ fn cells<X: Cell>(x: &Matrix<'_, X>) -> Cells
 where
     Cells: From<Vec<X>>,
 {
-    let columns = (0..x.n_columns()).flat_map(|column| (0..x.n_rows()).map(move |row| x.get(row, column)));
-    Cells::from(columns.collect::<Vec<X>>())
+    let mut cells = Vec::with_capacity(x.n_rows() * x.n_columns());
+    for column in 0..x.n_columns() {
+        cells.extend((0..x.n_rows()).map(|row| x.get(row, column)));
+    }
+    Cells::from(cells)
 }
 
 /// A worker of a fit on several machines: some features of all rows, and all targets.

@@ -13,6 +13,7 @@ use crate::data::Target;
 use crate::error::Error;
 use crate::fit::{fit_sparse_while, fit_while};
 use crate::params::{Loss, Params};
+use crate::tree::Tree;
 
 /// Names of the criteria. The quantile's level is a separate setting.
 const REGRESSION: &[(&str, Loss)] = &[
@@ -163,30 +164,57 @@ fn set_leaf_values(
     n_jobs: Option<i64>,
     leaf_value: &LeafSetting<'_>,
 ) -> PyResult<PyTree> {
+    if matches!(leaf_value, LeafSetting::Own) {
+        return Ok(tree);
+    }
     let tree = Arc::unwrap_or_clone(tree.tree);
+    let leaves = with_source!(x, |x| without_interpreter(py, |go_on| tree.apply_while(x, n_jobs, go_on)), |x| {
+        without_interpreter(py, |go_on| tree.apply_values_while(x, go_on))
+    })?;
+    with_leaf_values(py, tree, &leaves, y, weights, leaf_value)
+}
+
+/// Sets the values of the leaves, given the leaf of each training row.
+fn with_leaf_values(
+    py: Python<'_>,
+    tree: Tree,
+    leaves: &[i64],
+    y: &[f64],
+    weights: Option<&PyReadonlyArray1<'_, f64>>,
+    leaf_value: &LeafSetting<'_>,
+) -> PyResult<PyTree> {
     let weights = weights.map(vector);
     let weights = weights.as_deref();
     let call = |callable: &Bound<'_, PyAny>, y: &[f64], weights: &[f64]| {
         let value = callable.call1((PyArray1::from_slice(py, y), PyArray1::from_slice(py, weights)))?;
         returned_number(&value)
     };
-    let leaves = || {
-        with_source!(x, |x| without_interpreter(py, |go_on| tree.apply_while(x, n_jobs, go_on)), |x| {
-            without_interpreter(py, |go_on| tree.apply_values_while(x, go_on))
-        })
-    };
     let tree = match leaf_value {
         LeafSetting::Own => tree,
         LeafSetting::Known(known) => {
-            let leaves = leaves()?;
-            tree.with_values_of_leaves(&leaves, y, weights, |y, weights| Ok::<_, Error>(known.of(y, weights)))?
+            tree.with_values_of_leaves(leaves, y, weights, |y, weights| Ok::<_, Error>(known.of(y, weights)))?
         }
         LeafSetting::Callable(callable) => {
-            let leaves = leaves()?;
-            tree.with_values_of_leaves(&leaves, y, weights, |y, weights| call(callable, y, weights))?
+            tree.with_values_of_leaves(leaves, y, weights, |y, weights| call(callable, y, weights))?
         }
     };
     Ok(tree.into())
+}
+
+/// Set the values of a regression tree's leaves from the targets and the leaf of each training row.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // Extracted by value.
+pub(super) fn set_values_of_leaves(
+    py: Python<'_>,
+    tree: &Bound<'_, PyTree>,
+    leaves: PyReadonlyArray1<'_, i64>,
+    y: PyReadonlyArray1<'_, f64>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    settings: Settings<'_>,
+) -> PyResult<PyTree> {
+    let tree = Tree::clone(&tree.get().tree);
+    let leaf_value = settings.leaf_value()?;
+    with_leaf_values(py, tree, &vector(&leaves), &vector(&y), sample_weight.as_ref(), &leaf_value)
 }
 
 /// Get the number of CPUs that affinity, quota and environment allow this process to use.

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -21,13 +22,16 @@ use super::tree::{PyTree, parse_n_jobs};
 use crate::data::{self, Matrix, Target};
 use crate::error::Error;
 use crate::forest::{
-    Bags, FittedForest, Forest, ForestParams, Interpolation, LeafTargets, OutOfBag, draw_bag, fit_forest_while,
-    fit_sparse_forest_while,
+    Bags, FittedForest, Forest, ForestOrder, ForestParams, ForestProgress, Interpolation, LeafTargets, OutOfBag,
+    draw_bag, fit_forest_while, fit_sparse_forest_while, sort_forest_while,
 };
 use crate::params::Loss;
 
 /// Cells of sparse rows that are predicted together.
 const DENSE_CELLS: usize = 1 << 20;
+
+/// The shortest time between two scores in the progress.
+const PAUSE: Duration = Duration::from_millis(500);
 
 type Sums<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>);
 type Ranks<'py> = Bound<'py, PyArray1<u32>>;
@@ -47,6 +51,39 @@ struct ForestSettings<'py> {
     bags: Option<PyReadonlyArray2<'py, u32>>,
     balanced_subsample: bool,
     out_of_bag: bool,
+    order: Option<Bound<'py, PyForestOrder>>,
+}
+
+/// The sorted columns and targets of a forest's data, which fits to the same data share.
+#[pyclass(name = "ForestOrder", module = "splitwood._core", frozen)]
+pub(super) struct PyForestOrder(ForestOrder);
+
+#[pymethods]
+impl PyForestOrder {
+    /// Sort the data; without ``n_classes`` it is a regression.
+    #[new]
+    #[pyo3(signature = (X, y, n_classes, settings))]
+    #[allow(non_snake_case, clippy::needless_pass_by_value)] // scikit-learn's X; extracted by value.
+    fn new(
+        py: Python<'_>,
+        X: Table<'_>,
+        y: Bound<'_, PyAny>,
+        n_classes: Option<usize>,
+        settings: Settings<'_>,
+    ) -> PyResult<Self> {
+        let params = settings.params()?;
+        let sort = |target: Target<'_>, loss: Loss| {
+            with_matrix!(&X, |x| without_interpreter(py, |go_on| sort_forest_while(go_on, x, target, loss, &params)))
+        };
+        let order = if let Some(n_classes) = n_classes {
+            let y = y.extract()?;
+            sort(class_target(&y, &class_codes(&y)?, n_classes), classification_loss(&settings)?)
+        } else {
+            let y = y.extract()?;
+            sort(value_target(&y, &entries(&y)), regression_loss(&settings)?)
+        };
+        Ok(Self(order?))
+    }
 }
 
 impl<'py> ForestSettings<'py> {
@@ -58,6 +95,7 @@ impl<'py> ForestSettings<'py> {
             bags: if bags.is_none() { None } else { Some(bags.extract()?) },
             balanced_subsample: settings.get("balanced_subsample")?.extract()?,
             out_of_bag: settings.get("oob")?.extract()?,
+            order: settings.get("order")?.extract()?,
         })
     }
 
@@ -90,44 +128,69 @@ fn fit<'py>(
         bags: of_forest.bags()?,
         balanced_subsample: of_forest.balanced_subsample,
         out_of_bag: of_forest.out_of_bag,
+        order: of_forest.order.as_ref().map(|order| &order.get().0),
     };
     let n_trees = params.seeds.len();
-    let mut progress = Progress { report: settings.progress()?, n_trees, failure: None };
+    let mut progress = Progress { report: settings.progress()?, n_trees, summed: 0, due: None, failure: None };
     let report = &mut progress;
     let fitted = with_source!(
         x,
         |x| without_interpreter(py, |go_on| {
-            fit_forest_while(|trees| report.go_on(trees) && go_on(), x, target, weights, loss, params)
+            fit_forest_while(|progress| report.go_on(&progress) && go_on(), x, target, weights, loss, params)
         }),
         |x| without_interpreter(py, |go_on| {
-            fit_sparse_forest_while(|trees| report.go_on(trees) && go_on(), x, target, weights, loss, params)
+            fit_sparse_forest_while(|progress| report.go_on(&progress) && go_on(), x, target, weights, loss, params)
         })
     );
     if let Some(failure) = progress.failure {
         return Err(failure);
     }
     let FittedForest { forest, out_of_bag } = fitted?;
-    let sums = |OutOfBag { sums, n_trees }| {
-        let shape = [n_trees.len(), forest.n_values()];
-        Ok::<_, PyErr>((sums.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
-    };
-    let sums = out_of_bag.map(sums).transpose()?;
+    let sums = out_of_bag.map(|out_of_bag| sums_to_python(py, out_of_bag, forest.n_values())).transpose()?;
     Ok((PyForest { forest }, sums))
+}
+
+fn sums_to_python(py: Python<'_>, out_of_bag: OutOfBag, n_values: usize) -> PyResult<Sums<'_>> {
+    let OutOfBag { sums, n_trees } = out_of_bag;
+    let shape = [n_trees.len(), n_values];
+    Ok((sums.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
 }
 
 /// The user's progress callback, if there is one, and the exception that it raised.
 struct Progress {
     report: Option<Py<PyAny>>,
     n_trees: usize,
+    /// Number of finished trees at the last report with out-of-bag sums, and the time from which on
+    /// the next one may follow.
+    summed: usize,
+    due: Option<Instant>,
     failure: Option<PyErr>,
 }
 
 impl Progress {
-    /// Reports the number of finished trees and their share; false if the callback raised.
-    fn go_on(&mut self, finished: usize) -> bool {
+    /// Reports the number of finished trees, their share and, now and then, the out-of-bag sums so
+    /// far; false if the callback raised.
+    fn go_on(&mut self, progress: &ForestProgress<'_>) -> bool {
         if let Some(report) = &self.report {
+            let finished = progress.n_trees();
+            let start = Instant::now();
+            let is_due = finished > self.summed && self.due.is_none_or(|due| start >= due);
+            let sums = if is_due { progress.out_of_bag() } else { None }.filter(|sums| !sums.sums.is_empty());
             let share = finished as f64 / self.n_trees as f64;
-            self.failure = Python::attach(|py| report.call1(py, (finished, share))).err();
+            let has_sums = sums.is_some();
+            let told = Python::attach(|py| {
+                let sums = sums.map(|sums| {
+                    let n_values = sums.sums.len() / sums.n_trees.len();
+                    sums_to_python(py, sums, n_values)
+                });
+                report.call1(py, (finished, share, sums.transpose()?))
+            });
+            self.failure = told.err();
+            if has_sums {
+                // Scores take at most a twentieth of the time of this thread, which only waits.
+                let pause = (19 * start.elapsed()).max(PAUSE);
+                (self.summed, self.due) = (finished, Some(Instant::now() + pause));
+            }
         }
         self.failure.is_none()
     }

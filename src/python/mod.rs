@@ -13,20 +13,23 @@ mod tree;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Every class is `Sync`, or is borrowed by one thread at a time: no global lock is needed.
+#[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
     use super::cluster::{PyColumnWorker, PyDriver};
     #[pymodule_export]
     use super::error::_panic;
     #[pymodule_export]
-    use super::fit::{available_threads, fit_classifier, fit_regressor};
+    use super::fit::{available_threads, fit_classifier, fit_regressor, set_values_of_leaves};
     #[pymodule_export]
-    use super::forest::{PyForest, PyLeafTargets, bag_counts, fit_forest_classifier, fit_forest_regressor};
+    use super::forest::{
+        PyForest, PyForestOrder, PyLeafTargets, bag_counts, fit_forest_classifier, fit_forest_regressor,
+    };
     #[pymodule_export]
     use super::median::{PyRunningMedian, grouped_quantiles, running_median};
     #[pymodule_export]
-    use super::model::{read_model, write_model};
+    use super::model::{check_leaf_rows, read_model, write_model};
     #[pymodule_export]
     use super::tree::PyTree;
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::leaf_value::LeafValue;
-use crate::params::{Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+use crate::params::{ColumnOrders, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 
 /// The value of a setting, of any type.
 type Given<'py> = Bound<'py, PyAny>;
@@ -59,8 +59,10 @@ impl<'py> Settings<'py> {
             seed: self.get("seed")?.extract()?,
             monotonic_cst: self.get("monotonic_cst")?.extract()?,
             categories: self.get("categories")?.extract()?,
+            category_smoothing: self.number("categorical_smoothing")?,
             ccp_alpha: self.number("ccp_alpha")?,
             median_method: MedianMethod::default(),
+            column_orders: ColumnOrders::default(),
             n_jobs: integer("n_jobs")?,
         })
     }

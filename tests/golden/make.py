@@ -5,7 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from splitwood import DecisionTreeRegressor
+from splitwood import (
+    RandomForestClassifier,
+    RandomForestQuantileRegressor,
+    RandomForestRegressor,
+)
 from splitwood._storage import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent / ".".join(map(str, FORMAT_VERSION))
@@ -22,13 +26,16 @@ def rows(rng):
 
 
 def models(rng, X):
-    """The models that format 1.0 can't hold. Those of 1.0 were written by an earlier version."""
-    # So many categories that the sets of deep nodes are lists. The labels are their own codes.
-    X = np.concatenate([X] * 20)
-    X[:, 0] = rng.permutation(len(X)) % 400
-    y = rng.normal(size=400)[X[:, 0].astype(int)] + 0.1 * rng.normal(size=len(X))
-    many = DecisionTreeRegressor(categorical_features=[0], max_depth=7)
-    yield "many-categories", many.fit(X, y)
+    """The models that earlier formats can't hold. Those in other folders have earlier versions."""
+    X = np.concatenate([X] * 5)
+    X[:, 0] = rng.permutation(len(X)) % 40
+    y = rng.normal(size=40)[X[:, 0].astype(int)] + 0.1 * rng.normal(size=len(X))
+    small = {"n_estimators": 3, "max_depth": 4, "random_state": 0}
+    yield "forest", RandomForestRegressor(categorical_features=[0], **small).fit(X, y)
+    labels = np.array(["no", "maybe", "yes"])[rng.integers(0, 3, len(X))]
+    yield "forest-of-classes", RandomForestClassifier(**small).fit(X, labels)
+    quantiles = RandomForestQuantileRegressor(default_quantiles=0.7, **small)
+    yield "quantile-forest", quantiles.fit(X, np.column_stack([y, -3.0 * y]))
 
 
 def write(name, model, X):
@@ -37,7 +44,7 @@ def write(name, model, X):
         X = pd.DataFrame(X, columns=model.feature_names_in_)
     answers = [list(map(str, row)) for row in model.predict(X).reshape(len(X), -1).tolist()]
     if hasattr(model, "predict_proba"):
-        values = model.tree_.predict(np.asarray(X)).tolist()
+        values = model.forest_.predict(np.asarray(X)).tolist()
         for line, shares in zip(answers, values, strict=True):
             line += map(repr, shares)
     write_lines(FOLDER / f"{name}.expected.csv", answers)

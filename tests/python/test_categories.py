@@ -32,9 +32,10 @@ from trees import assert_same_tree, leaf_loss
 CRITERIA = ["squared_error", "poisson", "gini", "entropy"]
 
 
-def tree_of(criterion, **settings):
+def tree_of(criterion, categorical_smoothing=0.0, **settings):
+    """A tree that looks for the lowest training loss."""
     kind = DecisionTreeClassifier if criterion in ("gini", "entropy") else DecisionTreeRegressor
-    return kind(criterion=criterion, **settings)
+    return kind(criterion=criterion, categorical_smoothing=categorical_smoothing, **settings)
 
 
 # ---- the best of all subsets ---------------------------------------------------------------------
@@ -160,6 +161,216 @@ def test_the_order_of_the_rows_does_not_matter(rows, seed):
     other = DecisionTreeRegressor(categorical_features=[0]).fit(X[order], y[order])
     np.testing.assert_array_equal(other.categories_[0], model.categories_[0])
     np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-12)
+
+
+# ---- where the order of labels is a heuristic ----------------------------------------------------
+
+
+def pinball(y, weight, level):
+    """The least pinball loss; a quantile is one of the targets."""
+    deviation = y - np.unique(y)[:, None]
+    return (np.maximum(level * deviation, (level - 1) * deviation) @ weight).min()
+
+
+def class_loss(shares, criterion):
+    if criterion == "gini":
+        return 1 - (shares**2).sum()
+    return -sum(share * np.log2(share) for share in shares if share > 0)
+
+
+def loss_by_definition(criterion, y, weight):
+    """The mean loss of all outputs, summed over the rows."""
+    if y.ndim == 2:
+        return np.mean([loss_by_definition(criterion, column, weight) for column in y.T])
+    if criterion in ("gini", "entropy"):
+        total = weight.sum()
+        return total * class_loss(np.bincount(y.astype(int), weight) / total, criterion)
+    if criterion == "absolute_error":
+        return 2 * pinball(y, weight, 0.5)
+    if criterion == "quantile":
+        return pinball(y, weight, 0.3)
+    return loss_of(criterion, y, weight)
+
+
+def best_of_all_sets(criterion, labels, y, weight, min_rows=1):
+    groups = sorted(set(labels), key=str)
+    losses = [loss_by_definition(criterion, y, weight)]
+    for bits in range(1, 1 << (len(groups) - 1)):
+        chosen = [group for place, group in enumerate(groups) if bits >> place & 1]
+        left = np.array([label in chosen for label in labels])
+        if min(left.sum(), (~left).sum()) >= min_rows:
+            sides = (left, ~left)
+            losses.append(
+                sum(loss_by_definition(criterion, y[side], weight[side]) for side in sides)
+            )
+    return min(losses)
+
+
+@st.composite
+def rows_without_an_order(draw):
+    criterion = draw(
+        st.sampled_from(["gini", "entropy", "absolute_error", "quantile", "squared_error"])
+    )
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_rows, n_labels = draw(st.integers(4, 30)), draw(st.integers(2, 6))
+    labels = rng.choice(np.array([*"abcdefg"], object)[:n_labels], n_rows)
+    if draw(st.booleans()):
+        labels[labels == "a"] = None
+    many = criterion == "squared_error" or draw(st.booleans())
+    if criterion in ("gini", "entropy"):
+        y = rng.integers(0, 4, (n_rows, 2) if many else n_rows).astype(float)
+        y[:4] = np.arange(4.0)[:, None] if many else np.arange(4.0)
+    else:
+        y = rng.integers(0, 7, (n_rows, 2) if many else n_rows).astype(float)
+    weight = rng.integers(1, 5, n_rows).astype(float) if draw(st.booleans()) else np.ones(n_rows)
+    return criterion, labels, y, weight
+
+
+def settings_of(criterion):
+    return {"quantile": 0.3} if criterion == "quantile" else {}
+
+
+@given(rows=rows_without_an_order(), min_rows=st.integers(1, 4))
+def test_all_sets_of_few_labels_are_tried_without_an_order(rows, min_rows):
+    criterion, labels, y, weight = rows
+    rules = {"max_depth": 1, "categorical_features": [0], "min_samples_leaf": min_rows}
+    model = tree_of(criterion, **rules, **settings_of(criterion))
+    model.fit(labels[:, None], y, weight)
+    expected = best_of_all_sets(criterion, labels, y, weight, min_rows)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
+
+
+# Of 20 nodes of eleven labels: in how many the best of all 1,023 sets must be found, and how much
+# of its gain in every node.
+HEURISTICS = {
+    "gini": (lambda rng, mean: rng.multinomial(1, mean).argmax(), (18, 0.9)),
+    "entropy": (lambda rng, mean: rng.multinomial(1, mean).argmax(), (15, 0.9)),
+    "squared_error": (lambda rng, mean: rng.normal(4 * mean[:2], 1.0), (18, 0.85)),
+    "absolute_error": (lambda rng, mean: 4 * mean[0] + rng.standard_t(2), (19, 0.9)),
+    "quantile": (lambda rng, mean: 4 * mean[0] + rng.standard_t(2), (17, 0.95)),
+}
+
+
+@pytest.mark.parametrize("criterion", HEURISTICS)
+def test_the_order_of_many_labels_is_close_to_the_best_set(criterion):
+    draw, (least_found, least_share) = HEURISTICS[criterion]
+    found, shares = 0, []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        means = rng.dirichlet(np.ones(3), 11)
+        labels = np.repeat(np.arange(11), 6)
+        y = np.array([draw(rng, means[label]) for label in labels], dtype=float)
+        weight = np.ones(len(y))
+        model = tree_of(criterion, max_depth=1, categorical_features=[0], **settings_of(criterion))
+        model.fit(labels[:, None], y)
+        whole = loss_by_definition(criterion, y, weight)
+        best = whole - best_of_all_sets(criterion, labels, y, weight)
+        share = (whole - leaf_loss(model) * len(y)) / best
+        assert share < 1 + 1e-9
+        found += share > 1 - 1e-9
+        shares.append(share)
+    assert found >= least_found
+    assert min(shares) >= least_share
+
+
+# ---- the brake on labels that fit noise ----------------------------------------------------------
+
+
+def noisy(n=600, n_labels=60, seed=0):
+    """Labels without any effect, and a number with a weak one."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, n_labels, n), rng.normal(size=n)])
+    return X, 0.3 * X[:, 1] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_without_effect_lose_to_a_number(weighted):
+    chosen = {0.0: [], 3.0: []}
+    for seed in range(10):
+        X, y = noisy(n_labels=200, seed=seed)
+        weight = np.random.default_rng(seed).uniform(0.5, 1.5, len(y)) if weighted else None
+        for smoothing, features in chosen.items():
+            model = tree_of("squared_error", smoothing, max_depth=1, categorical_features=[0])
+            features.append(model.fit(X, y, weight).tree_.feature[0])
+    assert chosen == {0.0: [0] * 10, 3.0: [1] * 10}
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson", "gini"])
+def test_labels_without_effect_cost_little_on_new_rows(criterion):
+    scores = {0.0: [], 3.0: [], None: []}
+    for seed in range(5):
+        X, y = noisy(2_000, seed=seed)
+        if criterion == "poisson":
+            y = np.random.default_rng(seed).poisson(np.exp(X[:, 1]))
+        if criterion == "gini":
+            y = (y > 0.1).astype(int) + (y > 0.5)
+        for smoothing, found in scores.items():
+            features = None if smoothing is None else [0]
+            model = tree_of(
+                criterion, smoothing or 0.0, min_samples_leaf=20, categorical_features=features
+            )
+            cells = X[:, 1:] if features is None else X
+            found.append(model.fit(cells[:1_000], y[:1_000]).score(cells[1_000:], y[1_000:]))
+    without, off, on = (np.mean(scores[key]) for key in (None, 0.0, 3.0))
+    assert on > off
+    assert without - on < 0.5 * (without - off)
+
+
+def test_labels_that_carry_the_signal_lose_little():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.repeat(np.arange(150), 8), rng.normal(size=1_200)])
+    y = rng.normal(size=150)[X[:, 0].astype(int)] * 5 + X[:, 1] + 0.3 * rng.normal(size=1_200)
+    train = rng.random(1_200) < 0.75
+    scores = [
+        tree_of("squared_error", smoothing, categorical_features=[0])
+        .fit(X[train], y[train])
+        .score(X[~train], y[~train])
+        for smoothing in (0.0, 3.0)
+    ]
+    assert scores[1] > max(scores[0] - 0.01, 0.95)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson", "gini"])
+def test_the_brake_has_no_unit(criterion):
+    X, y = noisy(400, 30)
+    y = np.arange(3)[np.digitize(y, [-0.5, 0.5])] if criterion == "gini" else np.abs(y)
+    settings = {"max_depth": 4, "categorical_features": [0]}
+    order = np.random.default_rng(1).permutation(len(y))
+    tree = tree_of(criterion, 3.0, n_jobs=1, **settings).fit(X, y)
+    assert_same_tree(tree_of(criterion, 3.0, n_jobs=2, **settings).fit(X, y), tree)
+    twins = [
+        tree_of(criterion, 3.0, **settings).fit(X, y, np.full(len(y), 0.25)),
+        tree_of(criterion, 3.0, **settings).fit(X[order], y[order]),
+    ]
+    if criterion != "gini":
+        twins.append(tree_of(criterion, 3.0, **settings).fit(X, y * 2.0**-30))
+    if criterion in ("squared_error", "absolute_error"):
+        twins.append(tree_of(criterion, 3.0, **settings).fit(X, y + 1024.0))
+    for twin in twins:
+        np.testing.assert_array_equal(twin.tree_.feature, tree.tree_.feature)
+        np.testing.assert_array_equal(twin.apply(X), tree.apply(X))
+
+
+@pytest.mark.parametrize(
+    "model", [DecisionTreeRegressor(), splitwood.RandomForestRegressor(n_estimators=3)]
+)
+@pytest.mark.parametrize("smoothing", [-1.0, -1e-300, np.nan, np.inf, "strong", None])
+def test_a_smoothing_that_is_none_is_refused(model, smoothing):
+    X, y = noisy(50, 5)
+    model = clone(model).set_params(categorical_smoothing=smoothing, categorical_features=[0])
+    with pytest.raises(ValueError, match=r"^categorical_smoothing: must be"):
+        model.fit(X, y)
+
+
+def test_forests_brake_too():
+    X, y = noisy(400, 30)
+    settings = {"n_estimators": 5, "categorical_features": [0], "random_state": 0}
+    forests = [
+        splitwood.RandomForestRegressor(categorical_smoothing=smoothing, **settings).fit(X, y)
+        for smoothing in (0.0, 3.0)
+    ]
+    shares = [forest.feature_importances_[0] for forest in forests]
+    assert shares[1] < 0.5 * shares[0]
 
 
 # ---- beside numbers ------------------------------------------------------------------------------
@@ -702,14 +913,9 @@ def test_sets_of_many_labels_take_memory_in_proportion_to_the_rows(tmp_path):
 # ---- refusals ------------------------------------------------------------------------------------
 
 REFUSED = [
-    (DecisionTreeRegressor(criterion="absolute_error"), Y, "is known only for squared error"),
-    (DecisionTreeRegressor(criterion="quantile"), Y, "is known only for squared error"),
-    (DecisionTreeRegressor(), np.column_stack([Y, Y]), "for one output"),
     (DecisionTreeRegressor(splitter="random"), Y, 'use splitter="best"'),
     (ExtraTreeRegressor(), Y, 'use splitter="best"'),
     (DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0]), Y, "no order to be monotonic in"),
-    (DecisionTreeClassifier(), np.arange(8) % 3, "two classes"),
-    (DecisionTreeClassifier(), np.column_stack([Y > 3, Y > 5]), "for one output"),
 ]
 
 
@@ -741,10 +947,10 @@ def test_category_columns_are_refused_with_the_remedy():
 def test_a_refused_fit_leaves_the_model_alone():
     model = fitted()
     before = pickle.dumps(model)
-    model.set_params(criterion="absolute_error")
+    model.set_params(splitter="random")
     with pytest.raises(ValueError, match="categorical_features"):
         model.fit(TABLES["polars"], Y)
-    assert pickle.dumps(model.set_params(criterion="squared_error")) == before
+    assert pickle.dumps(model.set_params(splitter="best")) == before
 
 
 # ---- with other parameters and tools -------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mean_poisson_deviance
 
-from compare import command, memory, numpy_tree, plots, report, store
+from compare import command, figures, memory, numpy_tree, plots, report, store
 from compare.cases import (
     BEST_EXACT_PEER,
     EXTRA_TREE,
@@ -92,7 +92,8 @@ def test_names_of_cases_are_unique():
 def test_cases_of_a_series_differ_in_size_alone(series):
     first, *others = (CASE[name] for name in series.cases)
     own = {"name", "targets", "limits", "settings", "memory_target", "quick"}
-    own |= {"group", "calls", "columns" if series.along == "columns" else "rows", "predicted"}
+    own |= {"group", "calls", "predicted"}
+    own.add({"rows": "rows", "columns": "columns", "trees": "options"}[series.along])
     sizes = [series.size(CASE[name]) for name in series.cases]
     assert sizes == sorted(set(sizes))
     for case in others:
@@ -181,6 +182,7 @@ def test_limits_compare_settings_of_our_own():
 
 def test_memory_is_judged_in_sizes_of_x_and_beyond_the_result():
     fit = case_with(memory_target=6)
+    assert memory.Memory(added=700, size=100, cells=25, kept=200).sizes == 5.0
     used = memory.Memory(added=700, size=100, cells=25)
     (verdict,) = verdicts(Result(fit, memory={OURS.name: used}))
     assert (verdict.target, verdict.measured, verdict.reached) == ("≤ 6", "7.00", False)
@@ -230,6 +232,46 @@ def test_the_overview_has_the_range_of_the_ratios_to_scikit_learn():
     assert report.overview(run) == expected
 
 
+def test_each_group_is_listed_with_its_least_and_largest_ratio():
+    run = run_of(
+        *(
+            Result(CASE[name], [timed("splitwood", 1.0), timed("scikit-learn", ratio)])
+            for name, ratio in (("1k", 2.0), ("100k", 20.0), ("10k", 8.0), ("third", 5.0))
+        )
+    )
+    _, _, plain, options = report.glance_table(run).splitlines()
+    least, most = CASE["1k"].title, CASE["100k"].title
+    assert plain == f"| Squared error | 3 | 8.0 | 2.0: {least} | 20: {most} |"
+    assert options.startswith("| Options | 1 | 5.0 | 5.0: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It takes 1.5 s.", "It\ntakes 1.5 s.\n\nIt has 2.5 s.", "- a b\n- It takes 1.5 s. Yes.\n- c"],
+)
+def test_a_figure_of_a_page_is_replaced_and_nothing_else(text):
+    figure = figures.Figure("page", "It takes {}.", lambda run: ("20 ms",))
+    filled = figure.filled(text, run_of())
+    assert filled.replace("\n", " ") == text.replace("1.5 s", "20 ms").replace("\n", " ")
+    assert figure.filled(filled, run_of()) == filled
+
+
+@pytest.mark.parametrize("text", ["It costs 1.5 s.", "It takes 1.5 s. It takes 2 s."])
+def test_a_figure_that_is_not_on_its_page_once_is_an_error(text):
+    figure = figures.Figure("page", "It takes {}.", lambda run: ("20 ms",))
+    with pytest.raises(ValueError, match="times, not once"):
+        figure.filled(text, run_of())
+
+
+def test_paragraphs_with_figures_are_filled_anew():
+    figure = figures.Figure("page", "in {} words", lambda run: ("long " * 40 + "gap",))
+    text = "- one\n- in a few words\n- three\n"
+    first, *lines, last = figure.filled(text, run_of()).splitlines()
+    assert (first, last) == ("- one", "- three")
+    assert all(len(line) <= figures.WIDTH for line in lines)
+    assert [line[:2] for line in lines] == ["- ", "  "]
+
+
 def test_peers_that_need_less_memory_are_listed():
     used = {"splitwood": 300, "scikit-learn": 200, "YDF": 400}
     run = run_of(Result(CASE["10k"], memory={k: memory.Memory(v, 1, 1) for k, v in used.items()}))
@@ -270,15 +312,15 @@ def test_numpy_trees_are_as_good_as_scikit_learns(source, criterion, depth, leaf
 
 
 def test_slow_systems_get_fewer_rounds():
-    rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
-    assert [rounds.wanted(seconds) for seconds in (1.0, 4.0, 20.0)] == [5, 2, 1]
+    rounds = Rounds(repeat=5, seconds=10.0)
+    assert [rounds.wanted(seconds) for seconds in (1e-6, 1.0, 4.0, 20.0)] == [5, 5, 2, 1]
     assert expected_seconds(CASE["1m"], [OURS, *PEERS], rounds) > expected_seconds(
         CASE["100k"], [OURS, *PEERS], rounds
     )
 
 
 def test_a_single_hiccup_does_not_cost_a_system_its_rounds():
-    rounds = Rounds(repeat=5, slow_repeat=2, slow_seconds=3.0, once_seconds=12.0)
+    rounds = Rounds(repeat=5, seconds=3.0)
     case = CASE["100k-depth1"]  # a tenth of a second
     hiccup, usual = timed("XGBoost"), timed("splitwood")
     for _, one in turns(case, rounds, [hiccup, usual]):
@@ -353,6 +395,24 @@ def test_memory_of_a_prediction_is_its_result_and_next_to_nothing_else():
 
 # ---- the whole -----------------------------------------------------------------------------------
 
+
+def test_quantiles_are_judged_by_the_pinball_loss():
+    case = CASE["forest-quantiles"]
+    y = np.array([0.0, 10.0])
+    predicted = np.array([[1.0, 1.0, 1.0], [9.0, 9.0, 9.0]])
+    over, under = 0.9 + 0.5 + 0.1, 0.1 + 0.5 + 0.9
+    assert loss(lambda X: predicted, case, None, y) == pytest.approx((over + under) / 6)
+
+
+def test_peers_of_a_quantile_forest_are_exact_and_sampled():
+    case = replace(CASE["forest-quantiles"], rows=60, held_out=20, options={"n_estimators": 3})
+    data = make_data(case)
+    systems = [system for system in (OURS, *PEERS) if system.takes_part(case)]
+    assert [one.name for one in systems[1:]] == ["quantile-forest", "quantile-forest, sampled"]
+    ours, exact, _ = (system.fit(case, data, 1)(data.X) for system in systems)
+    assert ours.shape == exact.shape == (60, 3)
+
+
 TINY = {
     "1k": {"rows": 60},
     "10k": {"rows": 120},
@@ -390,6 +450,7 @@ def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
     page = (tmp_path / "README.md").read_text()
     for heading in (
         "# Benchmarks",
+        "## At a glance",
         "## Beside other packages",
         "## Where splitwood is not ahead",
         "## Every case",
@@ -408,6 +469,22 @@ def test_a_tiny_run_from_end_to_end(tmp_path, monkeypatch, capsys):
     (tmp_path / "README.md").unlink()
     command.main("doc", ["--redraw", *out])
     assert (tmp_path / "README.md").read_text() == page
+
+
+def test_a_case_that_fails_costs_the_run_no_other_case(tmp_path, monkeypatch):
+    tiny = tuple(replace(CASE[name], **TINY[name]) for name in ("1k", "10k"))
+    monkeypatch.setattr(command, "CASES", tiny)
+
+    def measure(case, *_):
+        if case.name == "1k":
+            raise MemoryError
+        return [timed("splitwood", 1.0)]
+
+    monkeypatch.setattr(command, "measure", measure)
+    with pytest.raises(SystemExit, match="1k"):
+        command.main("doc", ["--peers", "--only", "fit", "--out", str(tmp_path)])
+    stored = json.loads((tmp_path / "results.json").read_text())
+    assert [case["name"] for case in stored["cases"]] == ["10k"]
 
 
 def test_what_is_stored_comes_back(tmp_path):

@@ -15,12 +15,18 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, futures_of, wait
+from distributed.comm import tcp
+from distributed.comm.utils import from_frames, to_frames
 from sklearn.base import clone
 
 import splitwood
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _dask_engine
-from splitwood.dask import DaskDecisionTreeClassifier, DaskDecisionTreeRegressor
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, _dask_tasks
+from splitwood.dask import (
+    DaskDecisionTreeClassifier,
+    DaskDecisionTreeRegressor,
+    DaskRandomForestRegressor,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,12 +57,26 @@ def same(model, local):
 
 
 def left_behind(client):
-    """What the workers hold: actors, and results."""
+    """What the workers hold, actors and results, and the tasks that the scheduler knows."""
 
     def held(dask_worker):
         return len(dask_worker.state.actors), len(dask_worker.data)
 
-    return list(client.run(held).values())
+    def known(dask_scheduler):
+        return len(dask_scheduler.tasks)
+
+    return [*client.run(held).values(), client.run_on_scheduler(known)]
+
+
+NOTHING = [(0, 0), (0, 0), 0]
+
+
+def assert_nothing_is_left(client):
+    """Workers forget what a fit has released within a moment."""
+    deadline = time.monotonic() + 10
+    while left_behind(client) != NOTHING and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left_behind(client) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -166,8 +186,6 @@ def test_a_fitted_model_is_the_plain_one(client, tmp_path):
         {"splitter": "random"},
         {"max_features": "sqrt"},
         {"monotonic_cst": [1, 0]},
-        {"categorical_features": [0]},
-        {"leaf_value": "median"},
         {"max_depth": 0},
         {"criterion": "gini"},
     ],
@@ -175,10 +193,10 @@ def test_a_fitted_model_is_the_plain_one(client, tmp_path):
 )
 def test_what_is_not_supported_is_refused_by_name(client, parameters):
     X, y = da.ones((10, 2)), da.ones(10)
-    before = left_behind(client)
+    assert_nothing_is_left(client)
     with pytest.raises(ValueError, match=next(iter(parameters))):
         DaskDecisionTreeRegressor(**parameters).fit(X, y)
-    assert left_behind(client) == before
+    assert left_behind(client) == NOTHING
 
 
 def test_bad_data_are_refused(client):
@@ -199,16 +217,69 @@ def test_bad_data_are_refused(client):
     assert not hasattr(tree, "tree_")
 
 
-def test_too_little_memory_is_an_error_with_both_numbers(client, monkeypatch):
-    workers = _dask_engine._Watch.workers
+@pytest.mark.parametrize("kind", [DaskDecisionTreeRegressor, DaskRandomForestRegressor])
+def test_too_little_memory_is_an_error_with_both_numbers(client, monkeypatch, kind):
+    workers = _dask_tasks.workers_of
 
-    def small(watch):
-        return {at: info | {"memory_limit": 10**6} for at, info in workers(watch).items()}
+    def small(client):
+        return {at: info | {"memory_limit": 10**7} for at, info in workers(client).items()}
 
-    monkeypatch.setattr(_dask_engine._Watch, "workers", small)
-    X, y, _ = table(20_000)
-    with pytest.raises(MemoryError, match=r"needs about 0\.\d+ GB .* its limit is 0\.00 GB"):
-        DaskDecisionTreeRegressor().fit(da.from_array(X), da.from_array(y))
+    monkeypatch.setattr(_dask_tasks, "workers_of", small)
+    X = da.random.default_rng(0).random((20_000, 6), chunks=(5_000, 6)).persist()
+    words = r"needs about 0\.\d+ GB for .*, beside 0\.\d+ GB that it uses, .* limit is 0\.01 GB"
+    with pytest.raises(MemoryError, match=words):
+        kind().fit(X, X[:, 0])
+    # The rows are the user's.
+    assert X.sum().compute() > 0
+    del X
+    assert_nothing_is_left(client)
+
+
+@pytest.mark.parametrize("leaf_value", [None, "median"])
+def test_persisted_rows_are_the_users(client, leaf_value):
+    X = da.random.default_rng(0).random((4_000, 6), chunks=(900, 6)).persist()
+    y = X[:, 0].persist()
+    keys = {future.key for future in futures_of([X, y])}
+    for estimator in [DaskDecisionTreeRegressor(leaf_value=leaf_value)] * 2 + [
+        DaskRandomForestRegressor(2)
+    ]:
+        estimator.fit(X, y)
+        with pytest.raises(ValueError, match="y: has 100 entries"):
+            estimator.fit(X, y[:100])
+        time.sleep(0.2)
+        assert keys <= {key for held in client.has_what().values() for key in held}
+    del X, y
+    assert_nothing_is_left(client)
+
+
+def test_nothing_large_passes_the_client_or_the_scheduler(client, monkeypatch):
+    """Both are in this process; all that it sends and receives is counted."""
+    X = da.random.default_rng(0).random((400_000, 10), chunks=(50_000, 10), dtype="f4").persist()
+    y = X[:, 0].persist()
+    wait([X, y])
+    for given in [None, y]:
+        # The first fit brings the package's modules to the workers.
+        DaskDecisionTreeRegressor(max_depth=8, client=client).fit(X, y, given)
+    n_bytes = 0
+
+    async def received(frames, **options):
+        nonlocal n_bytes
+        n_bytes += sum(memoryview(frame).nbytes for frame in frames)
+        return await from_frames(frames, **options)
+
+    async def sent(message, **options):
+        nonlocal n_bytes
+        frames = await to_frames(message, **options)
+        n_bytes += sum(memoryview(frame).nbytes for frame in frames)
+        return frames
+
+    monkeypatch.setattr(tcp, "from_frames", received)
+    monkeypatch.setattr(tcp, "to_frames", sent)
+    model = DaskDecisionTreeRegressor(max_depth=8, client=client).fit(X, y)
+    monkeypatch.undo()
+    # X has 16 MB and y 1.6 MB. What goes to a worker passes the scheduler, and is counted twice.
+    assert 10_000 < n_bytes < 800_000
+    assert model.tree_.node_count > 400
 
 
 def test_fits_leave_nothing_behind(client):
@@ -216,10 +287,7 @@ def test_fits_leave_nothing_behind(client):
     dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=5_000)
     trees = [DaskDecisionTreeRegressor(max_depth=5).fit(dX, dy) for _ in range(3)]
     assert same(trees[0], trees[2])
-    deadline = time.monotonic() + 10
-    while left_behind(client) != [(0, 0)] * 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert left_behind(client) == [(0, 0)] * 2
+    assert_nothing_is_left(client)
 
 
 def test_two_fits_at_once(client):
@@ -234,14 +302,112 @@ def test_two_fits_at_once(client):
             assert same(model, DecisionTreeRegressor(max_depth=depth).fit(X, y))
 
 
+def test_two_clients_at_once(client):
+    X, y, _ = table(20_000)
+    dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=5_000)
+    address = client.scheduler.address
+
+    def fit(depth):
+        with Client(address, set_as_default=False) as other:
+            return DaskDecisionTreeRegressor(client=other, max_depth=depth).fit(dX, dy)
+
+    with ThreadPoolExecutor(2) as threads:
+        for model, depth in zip(threads.map(fit, [6, 9]), [6, 9], strict=True):
+            assert same(model, DecisionTreeRegressor(max_depth=depth).fit(X, y))
+    assert_nothing_is_left(client)
+
+
+ENDLESS = """
+import sys
+import dask.array as da
+from distributed import Client
+from splitwood.dask import DaskDecisionTreeRegressor, DaskRandomForestRegressor
+
+client = Client(sys.argv[1])
+X = da.random.default_rng(0).random((200_000, 6), chunks=(50_000, 6))
+models = {
+    "tree": DaskDecisionTreeRegressor(criterion="absolute_error", verbose=1),
+    "forest": DaskRandomForestRegressor(100_000, verbose=1),
+}
+while True:
+    models[sys.argv[2]].fit(X, X[:, 0])
+"""
+
+
+@pytest.mark.parametrize(("kind", "sign"), [("tree", "level 3"), ("forest", "bytes moved")])
+def test_a_client_that_goes_away(client, kind, sign):
+    """Its process is killed in the middle of a fit: the workers stop, and serve others."""
+    command = [sys.executable, "-c", ENDLESS, client.scheduler.address, kind]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    shown = []
+    for line in process.stderr:
+        shown.append(line)
+        if sign in line:
+            break
+    process.kill()
+    process.communicate()
+    assert any(sign in line for line in shown), shown
+    assert_nothing_is_left(client)
+    X, y, _ = table(5_000)
+    start = time.monotonic()
+    model = DaskDecisionTreeRegressor(client=client).fit(da.from_array(X), da.from_array(y))
+    assert time.monotonic() - start < 10
+    assert same(model, DecisionTreeRegressor().fit(X, y))
+
+
+def test_a_tree_and_a_forest_at_once(client):
+    X, y, _ = table(20_000)
+    dX, dy = da.from_array(X, chunks=(5_000, 6)), da.from_array(y, chunks=5_000)
+    tree = DaskDecisionTreeRegressor(client=client)
+    forest = DaskRandomForestRegressor(12, random_state=0, client=client)
+    with ThreadPoolExecutor(2) as threads:
+        tree, forest = threads.map(lambda model: model.fit(dX, dy), [tree, forest])
+    assert same(tree, DecisionTreeRegressor().fit(X, y))
+    local = splitwood.RandomForestRegressor(12, random_state=0).fit(X, y)
+    assert pickle.dumps(forest.forest_) == pickle.dumps(local.forest_)
+
+
+def test_twenty_fits_do_not_grow_memory(client):
+    X, y, _ = table(60_000)
+    dX, dy = da.from_array(X, chunks=(15_000, 6)), da.from_array(y, chunks=15_000)
+    estimators = [
+        DaskDecisionTreeRegressor(max_depth=6, leaf_value="median"),
+        DaskRandomForestRegressor(2, max_depth=6),
+    ]
+
+    def resident(dask_worker):
+        dask_worker.monitor.update()
+        return dask_worker.monitor.get_process_memory()
+
+    def fit():
+        for estimator in estimators:
+            clone(estimator).fit(dX, dy)
+
+    for _ in range(4):
+        fit()
+    assert_nothing_is_left(client)
+    before = client.run(resident)
+    for _ in range(20):
+        fit()
+    assert_nothing_is_left(client)
+    # The rows of one fit and their order are 10 MB and more.
+    for address, after in client.run(resident).items():
+        assert after - before[address] < 20e6, (before, address, after)
+
+
 def test_verbose_shows_levels_and_bytes(client, capsys):
     X, y, _ = table(30_000)
     DaskDecisionTreeRegressor(max_depth=3, verbose=1).fit(da.from_array(X), da.from_array(y))
     shown = capsys.readouterr().err
     assert "sorting 30,000 rows" in shown
-    moved = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bytes moved", shown)]
+    assert re.search(r"level 1: \d+ large nodes, \d+ small; ", shown)
+    sides = [int(one.replace(",", "")) for one in re.findall(r"up to ([\d,]+) bytes of", shown)]
     # A bit per row, from the winner to the other worker.
-    assert 0 < moved[1] <= 30_000 / 8 * 1.5
+    assert max(sides) > 0
+    assert all(n_bytes <= 1.5 * 30_000 / 8 for n_bytes in sides)
+    moved = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) bytes moved", shown)]
+    assert moved == sorted(moved)
 
 
 def test_an_interrupt_frees_the_workers(client):
@@ -253,10 +419,7 @@ def test_an_interrupt_frees_the_workers(client):
         timer.start()
         while True:
             tree.fit(dX, dy)
-    deadline = time.monotonic() + 10
-    while left_behind(client) != [(0, 0)] * 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert left_behind(client) == [(0, 0)] * 2
+    assert_nothing_is_left(client)
 
 
 def run(script):

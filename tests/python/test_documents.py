@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from compare import report, store
+from compare import figures, store
 
 ROOT = Path(__file__).parents[2]
 NOTES = sorted(ROOT.glob("src/**/README.md"))
@@ -123,22 +123,11 @@ def test_scripts_draw_what_the_documents_show(script: str, tmp_path: Path) -> No
     assert drawn <= {path.name for path in ROOT.glob("docs/pictures/*")}
 
 
-def test_the_speed_table_is_that_of_the_benchmarks() -> None:
-    """README shows some rows of docs/benchmarks: the same run, to the last digit."""
-    section = TEXTS["README.md"].partition("\n## How fast\n")[2].partition("\n## ")[0]
-    header, _, *rows = re.findall(r"^\| (.*) \|$", section, flags=re.MULTILINE)
+@each({page: TEXTS[page] for page in sorted({figure.page for figure in figures.FIGURES})})
+def test_figures_are_those_of_the_benchmarks(name: str, text: str) -> None:
+    """The same run as in docs/benchmarks, to the last digit; `make compare` writes both."""
     run = store.load(ROOT / "docs/benchmarks/results.json")
-    results = {result.case.title: result for result in run.results}
-    assert len(rows) > 10
-    fits = re.search(r"takes .*? times", report.overview(run))
-    assert fits is not None
-    for page in ("README.md", "docs/index.md"):
-        assert fits[0] in " ".join(TEXTS[page].split())
-    for row in rows:
-        result = results[row.split(" | ")[0]]
-        by_label = {report.label(one.system): one for one in result.measured}
-        cells = [report._cell(result, by_label.get(label)) for label in header.split(" | ")[1:]]
-        assert row == " | ".join([result.case.title, *cells])
+    assert figures.updated(name, text, run) == text
 
 
 @each(TEXTS)

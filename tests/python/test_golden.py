@@ -38,6 +38,8 @@ def test_there_are_models_of_every_kind():
         "leaf",
     }
     assert {file.stem for file in FILES if file.parent.name == "1.1"} == {"many-categories"}
+    forests = {file.stem for file in FILES if file.parent.name == "1.2"}
+    assert forests == {"forest", "forest-of-classes", "quantile-forest"}
 
 
 @pytest.mark.parametrize("as_estimator", [True, False])

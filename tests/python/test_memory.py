@@ -10,7 +10,8 @@ LIMITED = """
     import json, resource
     from pathlib import Path
     import numpy as np
-    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+    from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor
+    from splitwood import RandomForestQuantileRegressor, RandomForestRegressor
 
     def in_use():
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -29,6 +30,7 @@ LIMITED = """
     model = DecisionTreeRegressor().fit(warm_up, warm_up[:, 0])
     DecisionTreeRegressor(n_jobs=1).fit(warm_up, warm_up[:, 0])
     model.predict(warm_up)
+    RandomForestQuantileRegressor(4).fit(warm_up, warm_up[:, 0]).predict(warm_up[:9])
 """
 
 
@@ -48,6 +50,8 @@ def test_case_32_fits_and_predictions_that_need_too_much_raise_memory_error():
         outcome(lambda: DecisionTreeRegressor(criterion="absolute_error").fit(wide, y)),
         outcome(lambda: DecisionTreeRegressor(max_features="sqrt").fit(wide, y)),
         outcome(lambda: DecisionTreeClassifier().fit(wide, y > 0)),
+        outcome(lambda: RandomForestRegressor(2).fit(wide, y)),
+        outcome(lambda: ExtraTreesRegressor(2).fit(wide, y)),
         outcome(lambda: model.predict(long)),
         outcome(lambda: model.apply(long)),
         outcome(lambda: model.decision_path(long)),
@@ -61,8 +65,17 @@ def test_case_32_fits_and_predictions_that_need_too_much_raise_memory_error():
 
 
 @LINUX
-@pytest.mark.parametrize("settings", ["", "criterion='absolute_error'", "max_features=6"])
-def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        "DecisionTreeRegressor(max_depth=4)",
+        "DecisionTreeRegressor(max_depth=4, criterion='absolute_error')",
+        "DecisionTreeRegressor(max_depth=4, max_features=6)",
+        "RandomForestRegressor(2, max_depth=4, oob_score=True)",
+        "ExtraTreesRegressor(2, max_depth=4)",
+    ],
+)
+def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(estimator):
     """The process survives any limit: an allocation that fails during the fit would abort it."""
     outcomes = run_script(
         LIMITED,
@@ -70,9 +83,9 @@ def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(settings):
     X, y = rng.normal(size=(200_000, 12)), rng.normal(size=200_000)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     outcomes = []
-    for megabytes in range(4, 154, 15):
+    for megabytes in range(4, 214, 21):
         resource.setrlimit(resource.RLIMIT_AS, (in_use() + (megabytes << 20), hard))
-        outcomes.append(outcome(lambda: DecisionTreeRegressor(max_depth=4, {settings}).fit(X, y)))
+        outcomes.append(outcome(lambda: {estimator}.fit(X, y)))
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     print(json.dumps(outcomes))
     """,

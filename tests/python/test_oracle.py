@@ -13,20 +13,21 @@ import oracle
 def test_no_node_has_a_better_cut(seed):
     verdicts, worst = oracle.explore(2_000, seed, oracle.SIZES)
     assert sum(verdicts.values()) >= 2_000
-    assert [key for key in worst if oracle.is_exact(key)] == []
+    assert worst == {}
 
 
 def test_no_large_node_has_a_better_cut():
-    _, worst = oracle.explore(8, 0, oracle.LARGE_SIZES, large=True)
-    assert [key for key in worst if oracle.is_exact(key)] == []
+    _, worst = oracle.explore(8, 0, oracle.LARGE_SIZES, depth=3)
+    assert worst == {}
 
 
-def test_what_is_lost_of_medians_is_small():
-    """Weights over decades and heavy tails: nodes that lose something, and how much."""
-    verdicts, _ = oracle.explore(2_000, 5, oracle.SIZES)
-    worse = sum(count for key, count in verdicts.items() if key[-1] == "worse")
-    assert worse <= 0.005 * sum(verdicts.values())
-    assert not any(key[-1] == "not a cut" for key in verdicts)
+def test_gains_in_doubt_are_swept_on_finer_grids(monkeypatch):
+    """Heavy tails and weights over decades: the grids of a node hide the gains of most rows."""
+    monkeypatch.setattr(oracle, "CRITERIA", ("absolute_error", "quantile"))
+    monkeypatch.setattr(oracle, "TARGETS", ("heavy tails",))
+    monkeypatch.setattr(oracle, "WEIGHTS", ("integers", "six decades", "twelve decades"))
+    _, worst = oracle.explore(3_000, 11, oracle.SIZES)
+    assert worst == {}
 
 
 def test_the_oracle_knows_its_formulas():
@@ -54,5 +55,5 @@ def test_the_oracle_sees_a_split_that_is_not_the_best():
     )
     gains = [gain for gain, _, _ in problem.cuts(list(range(6)))]
     assert gains.index(max(gains)) == 2
-    assert oracle.judge(gains[0], max(gains), problem.loss_scale(range(6))) == "worse"
-    assert oracle.judge(gains[2], max(gains), problem.loss_scale(range(6))) == "best"
+    assert oracle.judge(gains[0], max(gains), problem.loss_scale(range(6)), "gini") == "worse"
+    assert oracle.judge(gains[2], max(gains), problem.loss_scale(range(6)), "gini") == "best"

@@ -13,7 +13,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import splitwood
 from handover import (
@@ -26,7 +26,15 @@ from handover import (
     hostile_rows,
     training_rows,
 )
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from splitwood import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="the converter needs skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="there is nothing to run models with")
@@ -114,6 +122,42 @@ def test_pipelines_and_ensembles_predict_the_same(estimator, y):
         assert (label == expected).mean() > 0.99
     else:
         np.testing.assert_allclose(run(estimator, X)[0][:, 0], expected, rtol=1e-5, atol=1e-5)
+
+
+FORESTS = {
+    "random": (RandomForestRegressor, RandomForestClassifier),
+    "extra": (ExtraTreesRegressor, ExtraTreesClassifier),
+}
+
+
+@DTYPES
+@pytest.mark.parametrize(("regressor", "classifier"), FORESTS.values(), ids=FORESTS)
+@pytest.mark.parametrize("n_estimators", [1, 7])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_a_forest_predicts_the_same(regressor, classifier, dtype, n_estimators, in_pipeline):
+    """The means are float64 here and there, and are then rounded to the type of the rows."""
+    rows = X.astype(dtype)
+    settings = {"n_estimators": n_estimators, "random_state": 0}
+    # A step that rounds nothing: every row reaches the same leaves.
+    steps = [FunctionTransformer()] if in_pipeline else []
+    forest = make_pipeline(*steps, regressor(**settings)).fit(rows, Y)
+    forest = forest if in_pipeline else forest[-1]
+    (predicted,) = run(forest, rows)
+    expected = forest.predict(rows).astype(dtype)
+    np.testing.assert_array_max_ulp(predicted[:, 0], expected, 4)
+
+    forest = make_pipeline(*steps, classifier(max_depth=4, **settings)).fit(rows, NAMES)
+    forest = forest if in_pipeline else forest[-1]
+    label, shares = run(forest, rows, zipmap=False)
+    np.testing.assert_array_equal(label, forest.predict(rows))
+    np.testing.assert_array_max_ulp(shares, forest.predict_proba(rows).astype(dtype), 4)
+
+
+def test_a_forest_with_missing_values_and_several_outputs():
+    rows = training_rows(0, missing=True, dtype=np.float32)
+    targets = np.nan_to_num(rows[:, :2]) @ [[1.0, 2.0], [0.5, -1.0]]
+    forest = RandomForestRegressor(5, random_state=0).fit(rows, targets)
+    np.testing.assert_array_max_ulp(run(forest, rows)[0], forest.predict(rows).astype("f4"), 4)
 
 
 def test_categories_are_refused():

@@ -6,10 +6,12 @@ with ``type: ignore`` must be an error: both checkers report an ignore that is n
 """
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
+from distributed import Client
 from numpy.typing import NDArray
 
 import splitwood
@@ -18,12 +20,14 @@ from splitwood import (
     DecisionTreeRegressor,
     ExtraTreeRegressor,
     ExtraTreesClassifier,
+    ExtraTreesQuantileRegressor,
     ExtraTreesRegressor,
     Model,
     RandomForestClassifier,
     RandomForestQuantileRegressor,
     RandomForestRegressor,
 )
+from splitwood.dask import DaskDecisionTreeClassifier, DaskDecisionTreeRegressor, WorkerLost
 
 
 def regression(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,11 +64,13 @@ def storage(tree: DecisionTreeRegressor, path: Path, X: NDArray[np.float64]) -> 
         | RandomForestClassifier
         | ExtraTreesRegressor
         | ExtraTreesClassifier
+        | RandomForestQuantileRegressor
+        | ExtraTreesQuantileRegressor
         | Model,
     )
     assert_type(splitwood.load(path, as_estimator=False).predict(X), NDArray[Any])
-    copied = splitwood.from_dict(tree.to_dict(), as_estimator=True)
-    assert_type(copied, DecisionTreeRegressor | DecisionTreeClassifier)
+    copied = splitwood.from_dict(tree.to_dict(), as_estimator=False)
+    assert_type(copied, Model)
 
 
 def forests(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -79,6 +85,23 @@ def forests(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     assert_type(quantiles.predict(X, quantiles=[0.1, 0.9]), NDArray[np.float64])
 
 
+def cluster(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    # The arrays of Dask have no types.
+    da: Any = import_module("dask.array")
+    rows, targets = da.from_array(X), da.from_array(y)
+    with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+        try:
+            tree = DaskDecisionTreeRegressor(max_depth=3, client=client).fit(rows, targets)
+        except WorkerLost as error:
+            raise SystemExit(str(error)) from error
+        classifier = DaskDecisionTreeClassifier(client=client).fit(rows, targets > 0)
+    assert_type(tree, DaskDecisionTreeRegressor)
+    assert_type(tree.tree_.threshold, NDArray[np.float64])
+    assert_type(classifier.to_local(), DecisionTreeClassifier)
+    assert_type(tree.to_local(), DecisionTreeRegressor)
+    return tree.to_local().predict(X)
+
+
 def mistakes() -> None:
     DecisionTreeRegressor(criterion="gini")  # type: ignore[arg-type]
     DecisionTreeClassifier(splitter="worst")  # type: ignore[arg-type]
@@ -91,6 +114,7 @@ def main() -> None:
     y = X[:, 0] + X[:, 1]
     print(regression(X, y)[:3], classification(X, (y > 0).astype(np.int64))[:3])
     forests(X, y)
+    print(cluster(X, y)[:3])
     with tempfile.TemporaryDirectory() as folder:
         storage(DecisionTreeRegressor(max_depth=2).fit(X, y), Path(folder) / "tree.splitwood", X)
     mistakes()

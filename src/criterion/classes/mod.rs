@@ -12,7 +12,7 @@ mod running;
 mod sweep;
 
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked, Weighted,
 };
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -234,14 +234,19 @@ impl<T: ClassSample> Criterion for Classes<T> {
         gain * node.grid.unit / bits
     }
 
-    fn scalar(&self) -> Option<&dyn ScalarTargets<T>> {
-        Some(self)
+    fn label_order(&self, _: &ClassNode) -> LabelOrder {
+        if self.n_values > 2 { LabelOrder::Component } else { LabelOrder::Mean }
     }
-}
 
-/// Defined for two classes.
-impl<T: ClassSample> ScalarTargets<T> for Classes<T> {
-    fn sample(&self, item: T) -> (f64, f64) {
-        (f64::from(u8::from(item.y() == 1)), item.weight())
+    /// Two classes are told by the share of the second.
+    fn n_label_numbers(&self) -> usize {
+        if self.n_values > 2 { self.n_values } else { 1 }
+    }
+
+    fn label_numbers(&self, item: T, numbers: &mut Vec<f64>) -> f64 {
+        let first = u32::from(self.n_values <= 2);
+        let classes = first..first + self.n_label_numbers() as u32;
+        numbers.extend(classes.map(|class| f64::from(u8::from(item.y() == class))));
+        item.weight()
     }
 }

@@ -11,19 +11,20 @@
 //! ```
 //!
 //! The rank of a row in its node's table is looked up like that of criteria that rank targets.
-//! `sweep.rs` adds up the gains. Cost: O(rows · outputs) per feature; quantiles have one whole
-//! sweep per output, and a sort of each node's targets per output.
+//! `sweep.rs` adds up the gains. The engines see one type for all criteria (`any.rs`). Cost:
+//! O(rows · outputs) per feature; quantiles have one whole sweep per output, and a sort of each
+//! node's targets per output.
 
+mod any;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::any::AnyOutputs;
 pub(crate) use self::sweep::OutputCriterion;
-use self::sweep::OutputsScratch;
-use super::{ContributionsOf, Criterion, Cuts, NoBounds, NoTinyKernel, OneCut, Ranked, ScalarTargets, TargetRanking};
-use crate::split::Contest;
+use super::{Criterion, TargetRanking};
 
-/// All outputs, at least one.
+/// All outputs, at least one, by the same criterion.
 pub(crate) struct Outputs<C: Criterion> {
     /// By output. They differ only in what they know of all targets of their output.
     criteria: Vec<C>,
@@ -118,21 +119,8 @@ impl<C: OutputCriterion> Outputs<C> {
     }
 }
 
-impl<C: OutputCriterion> Criterion for Outputs<C> {
-    /// The number of the row among the rows of the fit.
-    type Item = u32;
-    /// The rank of the row in the node's table.
-    type Contribution = u32;
-    type NodeStats = OutputsNode<C::NodeStats>;
-    type Table = OutputTables<C>;
-    type Scratch = OutputsScratch<C>;
-    type Ranking = Ranked;
-    type Bounds = NoBounds;
-    type TinyKernel = NoTinyKernel;
-    const WEIGHTED: bool = C::WEIGHTED;
-    const OFTEN_GAINS_NOTHING: bool = C::OFTEN_GAINS_NOTHING;
-
-    fn describe(&self, rows: &[u32]) -> Self::NodeStats {
+impl<C: OutputCriterion> Outputs<C> {
+    fn describe(&self, rows: &[u32]) -> OutputsNode<C::NodeStats> {
         let mut items = Vec::with_capacity(rows.len());
         let mut describe = |output: usize| {
             items.clear();
@@ -145,40 +133,26 @@ impl<C: OutputCriterion> Criterion for Outputs<C> {
         OutputsNode { outputs: (0..self.criteria.len()).map(&mut describe).collect() }
     }
 
-    fn is_pure(&self, node: &Self::NodeStats) -> bool {
+    fn is_pure(&self, node: &OutputsNode<C::NodeStats>) -> bool {
         self.forbids_every_cut(node)
             || self.criteria.iter().zip(&node.outputs).all(|(criterion, node)| criterion.is_pure(node))
     }
 
-    fn forbids_every_cut(&self, node: &Self::NodeStats) -> bool {
+    fn forbids_every_cut(&self, node: &OutputsNode<C::NodeStats>) -> bool {
         self.criteria.iter().zip(&node.outputs).any(|(criterion, node)| criterion.forbids_every_cut(node))
     }
 
-    fn rows(&self, node: &Self::NodeStats) -> usize {
+    fn rows(&self, node: &OutputsNode<C::NodeStats>) -> usize {
         let (criterion, node) = self.first(node);
         criterion.rows(node)
     }
 
-    fn weight(&self, node: &Self::NodeStats) -> f64 {
+    fn weight(&self, node: &OutputsNode<C::NodeStats>) -> f64 {
         let (criterion, node) = self.first(node);
         criterion.weight(node)
     }
 
-    fn impurity(&self, node: &Self::NodeStats) -> f64 {
-        self.mean(node, C::impurity)
-    }
-
-    fn n_values(&self) -> usize {
-        self.criteria.iter().map(C::n_values).sum()
-    }
-
-    fn write_value(&self, node: &Self::NodeStats, values: &mut Vec<f64>) {
-        for (criterion, node) in self.criteria.iter().zip(&node.outputs) {
-            criterion.write_value(node, values);
-        }
-    }
-
-    fn tabulate(&self, node: &Self::NodeStats, rows: &[u32], table: &mut Self::Table) {
+    fn tabulate(&self, node: &OutputsNode<C::NodeStats>, rows: &[u32], table: &mut OutputTables<C>) {
         let is_open = |&output: &usize| !self.criteria[output].is_pure(&node.outputs[output]);
         table.open.clear();
         table.open.extend((0..self.criteria.len()).filter(is_open));
@@ -190,44 +164,18 @@ impl<C: OutputCriterion> Criterion for Outputs<C> {
         }
     }
 
-    #[inline(always)]
-    fn contribution(&self, _: &Self::NodeStats, _: u32, rank: impl FnOnce() -> usize) -> u32 {
-        rank() as u32
-    }
-
-    fn sweep<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
-        &self,
-        node: &Self::NodeStats,
-        table: &Self::Table,
-        ranks: &P,
-        cuts: &Cuts<F>,
-        contest: &mut O,
-        scratch: &mut Self::Scratch,
-    ) {
-        C::sweep_outputs(self, node, table, ranks, cuts, contest, scratch);
-    }
-
-    fn gain_of_cut(
-        &self,
-        node: &Self::NodeStats,
-        table: &Self::Table,
-        ranks: &[u32],
-        cut: &OneCut<'_>,
-        scratch: &mut Self::Scratch,
-    ) -> Option<f64> {
-        C::gain_of_outputs(self, node, table, ranks, cut, scratch)
-    }
-
-    fn noise(&self, node: &Self::NodeStats) -> f64 {
+    /// Absolute error of the gains, in units of the loss.
+    fn noise(&self, node: &OutputsNode<C::NodeStats>) -> f64 {
         self.mean(node, |criterion, node| criterion.loss_decrease(node, criterion.noise(node)))
     }
 
-    /// Gains are already in units of the loss.
-    fn loss_decrease(&self, _: &Self::NodeStats, gain: f64) -> f64 {
-        gain
-    }
-
-    fn scalar(&self) -> Option<&dyn ScalarTargets<u32>> {
-        None
+    /// Appends the numbers of all outputs behind the targets of a row, and returns its weight.
+    fn label_numbers(&self, row: u32, numbers: &mut Vec<f64>) -> f64 {
+        let items = &self.targets[row as usize * self.criteria.len()..];
+        let mut weight = 0.0;
+        for (criterion, &item) in self.criteria.iter().zip(items) {
+            weight = criterion.label_numbers(item, numbers);
+        }
+        weight
     }
 }

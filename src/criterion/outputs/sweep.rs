@@ -5,19 +5,18 @@
 //! output. Quantiles are swept one output after another, without a bar, because a cut that gains
 //! little for one output may gain much for another.
 
+use super::any::Same;
 use super::{OutputTables, Outputs, OutputsNode};
 use crate::contribution::Carried;
 use crate::contribution::TagCell;
 use crate::criterion::quantile::{Quantile, RankedSample};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, OneCut, RunningSums, TagCellOf};
+use crate::criterion::{Criterion, Cuts, GainBounds, OneCut, RunningSums, TagCellOf};
 use crate::split::{Contest, Cut, Tournament};
 
 /// Buffers of a sweep.
 pub(crate) struct OutputsScratch<C: OutputCriterion> {
     /// By open output.
     running: Vec<C::OutputSums>,
-    /// Rows of a cut, those on the left first.
-    ranks: Vec<u32>,
     /// By number of rows on the left: the sum of the gains, and how many outputs allow the cut.
     gains: Vec<(f64, usize)>,
     sweep: C::Scratch,
@@ -25,7 +24,7 @@ pub(crate) struct OutputsScratch<C: OutputCriterion> {
 
 impl<C: OutputCriterion> Default for OutputsScratch<C> {
     fn default() -> Self {
-        Self { running: Vec::new(), ranks: Vec::new(), gains: Vec::new(), sweep: C::Scratch::default() }
+        Self { running: Vec::new(), gains: Vec::new(), sweep: C::Scratch::default() }
     }
 }
 
@@ -37,14 +36,15 @@ pub(crate) trait OutputCriterion: Criterion {
     /// The sums of an output with no rows on the left.
     fn start_output(&self, node: &Self::NodeStats, sums: &mut Self::OutputSums);
 
-    /// Offers the cuts that could win.
-    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+    /// Offers the cuts that could win. `ranks` has the rows in the order of the feature, by their
+    /// rank in the node's table.
+    fn sweep_outputs(
         outputs: &Outputs<Self>,
         node: &OutputsNode<Self::NodeStats>,
         table: &OutputTables<Self>,
-        ranks: &P,
-        cuts: &Cuts<F>,
-        contest: &mut O,
+        ranks: &[u32],
+        cuts: &Cuts<Same<'_>>,
+        contest: &mut dyn Contest,
         scratch: &mut OutputsScratch<Self>,
     );
 
@@ -96,13 +96,13 @@ impl<C: RunningSums> OutputCriterion for C {
         self.start(node, sums);
     }
 
-    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+    fn sweep_outputs(
         outputs: &Outputs<Self>,
         node: &OutputsNode<Self::NodeStats>,
         table: &OutputTables<Self>,
-        ranks: &P,
-        cuts: &Cuts<F>,
-        contest: &mut O,
+        ranks: &[u32],
+        cuts: &Cuts<Same<'_>>,
+        contest: &mut dyn Contest,
         scratch: &mut OutputsScratch<Self>,
     ) {
         let (criterion, running) = (&outputs.criteria[0], &mut scratch.running);
@@ -111,7 +111,7 @@ impl<C: RunningSums> OutputCriterion for C {
         let scale = outputs.criteria.len() as f64 * (1.0 - SCREEN_SLACK);
         let mut bar = contest.bar() * scale;
         for n_left in 1..=cuts.last {
-            for (running, &contribution) in running.iter_mut().zip(table.row(ranks.at(n_left - 1))) {
+            for (running, &contribution) in running.iter_mut().zip(table.row(ranks[n_left - 1])) {
                 criterion.add(running, contribution);
             }
             let weights = criterion.weights(&running[0]);
@@ -170,7 +170,7 @@ pub(super) fn offer_sums<F: Fn(usize, usize) -> bool>(
     gains: &[(f64, usize)],
     [n_open, n_outputs]: [usize; 2],
     cuts: &Cuts<F>,
-    contest: &mut impl Contest,
+    contest: &mut dyn Contest,
 ) {
     for (n_left, &(gain, n_allowed)) in gains.iter().enumerate() {
         if n_allowed == n_open && n_allowed > 0 {
@@ -184,27 +184,25 @@ impl<T: RankedSample> OutputCriterion for Quantile<T> {
 
     fn start_output(&self, _: &Self::NodeStats, (): &mut ()) {}
 
-    fn sweep_outputs<P: ContributionsOf<Outputs<Self>>, F: Fn(usize, usize) -> bool, O: Contest>(
+    fn sweep_outputs(
         outputs: &Outputs<Self>,
         node: &OutputsNode<Self::NodeStats>,
         table: &OutputTables<Self>,
-        ranks: &P,
-        cuts: &Cuts<F>,
-        contest: &mut O,
+        ranks: &[u32],
+        cuts: &Cuts<Same<'_>>,
+        contest: &mut dyn Contest,
         scratch: &mut OutputsScratch<Self>,
     ) {
-        let OutputsScratch { ranks: rows, gains, sweep, .. } = scratch;
-        rows.clear();
-        rows.extend((0..ranks.len()).map(|place| ranks.at(place)));
+        let OutputsScratch { gains, sweep, .. } = scratch;
         gains.clear();
-        gains.resize(rows.len(), (0.0, 0));
+        gains.resize(ranks.len(), (0.0, 0));
         for (place, (&output, of_output)) in table.open.iter().zip(&table.tables).enumerate() {
             let (criterion, node) = (&outputs.criteria[output], &node.outputs[output]);
             let tags = <Self::Bounds as GainBounds<Self>>::class_tags(of_output);
             let contributions = Carried {
-                items: rows,
-                contribution: |row: u32| table.row(row)[place],
-                tag: |at: usize| TagCellOf::<Self>::from_u32(|| tags[table.row(rows[at])[place] as usize]),
+                items: ranks,
+                contribution: |rank: u32| table.row(rank)[place],
+                tag: |at: usize| TagCellOf::<Self>::from_u32(|| tags[table.row(ranks[at])[place] as usize]),
             };
             let mut sums = GainSums { gains, loss_decrease: |gain| criterion.loss_decrease(node, gain) };
             let sums: &mut dyn Contest = &mut sums;
@@ -222,10 +220,9 @@ impl<T: RankedSample> OutputCriterion for Quantile<T> {
         scratch: &mut OutputsScratch<Self>,
     ) -> Option<f64> {
         let ranks = cut.left_first(ranks);
-        let ordered = Carried { items: &ranks, contribution: |rank| rank, tag: |_| () };
         let mut contest = Tournament::new();
         contest.restart(outputs.noise(node), 0.0);
-        Self::sweep_outputs(outputs, node, table, &ordered, &cut.cuts(), &mut contest, scratch);
+        Self::sweep_outputs(outputs, node, table, &ranks, &cut.cuts().erased(), &mut contest, scratch);
         contest.found().map(|found| found.top)
     }
 }

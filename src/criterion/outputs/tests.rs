@@ -4,13 +4,13 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::sweep::{GainSums, offer_sums};
-use super::{OutputTables, Outputs, OutputsScratch};
+use super::sweep::{GainSums, OutputsScratch, offer_sums};
+use super::{OutputCriterion, OutputTables, Outputs};
 use crate::contribution::{Carried, TagCell};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::{SquaredError, SquaredReport};
-use crate::criterion::{Criterion, Cuts, OneCut, RunningSums, TagCellOf, Weighted};
+use crate::criterion::{Cuts, OneCut, RunningSums, TagCellOf, Weighted};
 use crate::naive::draw::Dice;
 use crate::params::Impurity;
 use crate::split::{Found, Tournament};
@@ -102,11 +102,10 @@ fn check<C: RunningSums>(node: &Node, criterion: impl Fn() -> C, targets: Vec<Ve
     }
     let expected = contest(0.0, |contest| offer_sums(&gains, [n_open, node.n_outputs], &cuts, contest));
 
-    let ranks = Carried { items: &rows, contribution: |row| row, tag: |_| () };
     let mut scratch = OutputsScratch::default();
     let mut sweep = |incumbent: f64| {
         contest(incumbent, |contest| {
-            outputs.sweep(&stats, &table, &ranks, &cuts, contest, &mut scratch);
+            C::sweep_outputs(&outputs, &stats, &table, &rows, &cuts.erased(), contest, &mut scratch);
         })
     };
     let found = sweep(0.0);
@@ -116,7 +115,7 @@ fn check<C: RunningSums>(node: &Node, criterion: impl Fn() -> C, targets: Vec<Ve
     prop_assert_eq!(format!("{:?}", sweep(best.top)), format!("{expected:?}"));
     let goes_left: Vec<bool> = (0..node.n_rows).map(|place| place < best.cut.n_left).collect();
     let one = OneCut { goes_left: &goes_left, ..cuts.one(best.cut.n_left) };
-    prop_assert_eq!(outputs.gain_of_cut(&stats, &table, &rows, &one, &mut scratch), Some(best.gain));
+    prop_assert_eq!(C::gain_of_outputs(&outputs, &stats, &table, &rows, &one, &mut scratch), Some(best.gain));
     Ok(())
 }
 

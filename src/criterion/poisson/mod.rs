@@ -24,7 +24,7 @@ mod sweep;
 
 use std::marker::PhantomData;
 
-use super::{ContributionsOf, Criterion, Cuts, Grid, NoBounds, NoTinyKernel, OneCut, Sample, ScalarTargets, Unranked};
+use super::{ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked};
 use crate::split::Contest;
 use crate::wire::wire_struct;
 
@@ -273,14 +273,13 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
         gain * node.values.unit * self.unit
     }
 
-    fn scalar(&self) -> Option<&dyn ScalarTargets<T>> {
-        Some(self)
+    fn label_order(&self, _: &PoissonNode) -> LabelOrder {
+        LabelOrder::Mean
     }
-}
 
-impl<T: Sample<f64>> ScalarTargets<T> for Poisson<T> {
-    fn sample(&self, item: T) -> (f64, f64) {
-        (item.y(), item.weight())
+    fn label_numbers(&self, item: T, numbers: &mut Vec<f64>) -> f64 {
+        numbers.push(item.y());
+        item.weight()
     }
 }
 

@@ -27,7 +27,8 @@ impl<T: RankedSample> GainBounds<Quantile<T>> for QuantileBounds {
         ranks: &P,
         cuts: &Cuts<F>,
     ) -> Option<f64> {
-        let bound = || table.screen.gain_bound(&Quantile::<T>::order(table, ranks, cuts)) + table.unit;
+        let bound =
+            || table.screen.gain_bound(&Quantile::<T>::order(table, ranks, cuts)) + table.unit + table.grid_error;
         table.is_screened.then(bound)
     }
 
@@ -47,7 +48,7 @@ impl<T: RankedSample> GainBounds<Quantile<T>> for QuantileBounds {
         }
         criterion.write_highest(table, rows, scratch);
         bounds.clear();
-        bounds.extend(scratch.highest.iter().map(|&most| most.max(0) as f64 * table.unit));
+        bounds.extend(scratch.highest.iter().map(|&most| most.max(0) as f64 * table.unit + table.grid_error));
         criterion.find_clear_cut(node, table, rows, scratch, bounds)
     }
 }
@@ -94,6 +95,9 @@ impl<T: RankedSample> Quantile<T> {
     ) -> BoundVerdict {
         let all = all_cuts(table, rows);
         let top = scratch.highest.iter().fold(i64::MIN, |top, &most| top.max(most));
+        if table.is_in_doubt(top as f64 * table.unit) {
+            return BoundVerdict::Bounded;
+        }
         let bar = near(top as f64 * table.unit, self.noise(node));
         let first = bounds.iter().position(|&bound| bound >= bar);
         let Some(feature) = first.filter(|&feature| bar > 0.0 && scratch.highest[feature] == top) else {
@@ -130,7 +134,8 @@ fn decide_by_floats<T: RankedSample>(
         let of_feature = &gains[feature * last + first - 1..];
         let most = of_feature.iter().fold(0.0, |most, &gain| if gain > most { gain } else { most });
         top = if most > top { most } else { top };
-        bounds.push(f64::from(most + table.few_rows.slack()) * table.few_rows.unit() + table.unit);
+        let most = f64::from(most + table.few_rows.slack()) * table.few_rows.unit();
+        bounds.push(most + table.unit + table.grid_error);
     }
     let bar = top - 2.0 * table.few_rows.slack();
     let mut winner: Option<(usize, usize, u32)> = None;

@@ -14,6 +14,7 @@ mod bounds;
 pub mod few_rows;
 pub mod gaps;
 pub mod heap_sweep;
+pub mod int256;
 pub mod median_sweep;
 pub mod pinball_sweep;
 pub mod rank_bitmap;
@@ -27,19 +28,21 @@ mod tiny;
 pub mod weighted_sweep;
 
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use self::bounds::QuantileBounds;
 use self::few_rows::{FEW_ROWS, FewRows};
+use self::int256::Int256;
 use self::screen::SlopeScreen;
 use self::screened_order::Weights;
 use self::sweep::QuantileScratch;
 use self::tiny::TinyAbsoluteError;
-use self::weighted_sweep::WeightedTargets;
+use self::weighted_sweep::{TargetsWithSums, WeightedTargets};
 use super::common_unit::{FineGrid, common_unit};
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, NoTinyKernel, OneCut, Ranked, Sample, ScalarTargets,
-    TinyKernel, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, NoTinyKernel, OneCut, Ranked, Sample, TinyKernel,
+    Weighted,
 };
 use crate::contribution::{Carried, TagCell};
 use crate::median::{Center, Level};
@@ -52,6 +55,14 @@ use crate::wire::wire_struct;
 const SMALL: usize = 64;
 /// The same with weights, whose sweeps take longer: floats decide nearly all of those nodes.
 const SMALL_WEIGHTED: usize = FEW_ROWS;
+
+/// A node is coarse if the error of its gains on the grids exceeds this share of its deviations.
+/// Without weights, no node of up to 16 rows is: their deviations sum up to the range or more.
+const COARSE: f64 = 1.0 / (1u64 << 42) as f64;
+/// The error of a coarse node's gains, as a share of its deviations: a few roundings of each row.
+const FINE: f64 = 1.0 / (1u64 << 50) as f64;
+/// By how many bits finer grids of targets and of weights are finer.
+const FINER_BITS: [u32; 2] = [50, 48];
 
 /// What a leaf reports as its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +112,38 @@ impl<T: RankedSample> Quantile<T> {
         global_ranks.iter().map(|&global_rank| self.targets[global_rank as usize])
     }
 
+    /// The noise and the grid error of a node whose deviations sum up to this. `exact_units` is its
+    /// weight if no weight was rounded. All are in units of its grids.
+    ///
+    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the
+    /// targets themselves does not count: an offset, which rounds them more, must not change the
+    /// tree.
+    fn noise(n_rows: usize, deviations: f64, values: FineGrid, exact_units: Option<i64>) -> (f64, f64) {
+        let grid_error = exact_units.map_or(n_rows as f64 * 2f64.powi(52), |units| units as f64);
+        let is_exact = values.is_exact && exact_units.is_some();
+        if is_exact || grid_error <= deviations * COARSE || !deviations.is_finite() {
+            return (grid_error, 0.0);
+        }
+        // What is left of the error on finer grids, or the rounding of the rows.
+        let [_, left] = FINER_BITS.map(|bits| grid_error / (1u64 << bits) as f64);
+        (left.max(deviations * FINE), grid_error)
+    }
+
+    /// The rows of a coarse node on finer grids.
+    fn fine_targets(&self, node: &QuantileNode, global_ranks: &[u32]) -> FineTargets {
+        let [bits, weight_bits] = FINER_BITS;
+        let weight = |row: T| (node.weights.in_units(row.weight()) * (1u64 << weight_bits) as f64) as i128;
+        let finer = |row: T| {
+            let target = node.values.put_difference(row.y(), node.lowest, bits);
+            (target, if T::WEIGHTED { weight(row) } else { 1 })
+        };
+        let mut targets = TargetsWithSums::default();
+        targets.describe_rows(self.level, self.targets(global_ranks).map(finer));
+        let bits = bits + if T::WEIGHTED { weight_bits } else { 0 };
+        let unit = targets.unit() / 2f64.powi(bits as i32);
+        FineTargets { targets, unit }
+    }
+
     /// The reported loss per unit of pinball loss.
     fn factor(&self) -> f64 {
         match self.report {
@@ -121,9 +164,13 @@ pub(crate) struct QuantileNode {
     units: i64,
     quantile: f64,
     impurity: f64,
+    /// Absolute error of the gains that decide, in units of the grids.
+    noise: f64,
+    /// The same of the gains on the grids, if the node is coarse; otherwise 0.
+    grid_error: f64,
 }
 
-wire_struct!(QuantileNode { rows, lowest, highest, values, weights, units, quantile, impurity });
+wire_struct!(QuantileNode { rows, lowest, highest, values, weights, units, quantile, impurity, noise, grid_error });
 
 /// A node's targets in ascending order, on its grids.
 #[derive(Default)]
@@ -132,12 +179,23 @@ pub(crate) struct RankTable {
     /// Empty without weights.
     weights: Vec<i64>,
     weighted: WeightedTargets,
+    /// The rows of a coarse node, and the node's error.
+    global_ranks: Vec<u32>,
+    grid_error: f64,
+    /// Made when a gain is in doubt.
+    fine: OnceLock<FineTargets>,
     /// Only of nodes that are screened.
     screen: SlopeScreen,
     is_screened: bool,
     /// Only of small nodes with weights.
     few_rows: FewRows,
     /// Pinball loss per unit of the kernel's gains, in units of the grids.
+    unit: f64,
+}
+
+/// A node's targets and weights on finer grids, and their table's unit.
+struct FineTargets {
+    targets: TargetsWithSums<Int256>,
     unit: f64,
 }
 
@@ -207,20 +265,28 @@ impl<T: RankedSample> Criterion for Quantile<T> {
             QuantileReport::PinballLoss => center.pinball_loss(self.level),
         };
         let range = highest - lowest;
+        let values = FineGrid::new(self.multiples, range, range * n_rows as f64);
+        let deviations = center.absolute_error() / values.unit / weights.unit;
+        // The noise of weights of one is that of no weights, so that the trees are the same.
+        let is_whole = |row: T| weights.in_units(row.weight()).fract() == 0.0;
+        let exact_units = (!T::WEIGHTED || self.targets(global_ranks).all(is_whole)).then_some(units);
+        let (noise, grid_error) = Self::noise(n_rows, deviations, values, exact_units);
         QuantileNode {
             rows: n_rows,
             lowest,
             highest,
-            values: FineGrid::new(self.multiples, range, range * n_rows as f64),
+            values,
             weights,
             units,
             quantile: center.value,
             impurity: loss / (units as f64 * weights.unit),
+            noise,
+            grid_error,
         }
     }
 
     fn tabulate(&self, node: &QuantileNode, global_ranks: &[u32], table: &mut RankTable) {
-        let RankTable { sorted, weights, weighted, screen, is_screened, few_rows, unit } = table;
+        let RankTable { sorted, weights, weighted, screen, is_screened, few_rows, unit, .. } = table;
         sorted.clear();
         sorted.extend(self.targets(global_ranks).map(|target| node.values.put(target.y() - node.lowest)));
         if T::WEIGHTED {
@@ -242,6 +308,12 @@ impl<T: RankedSample> Criterion for Quantile<T> {
             screen.describe(self.level, sorted, GridWeights::<T>::new(weights));
         } else if is_fast && T::WEIGHTED {
             few_rows.describe(self.level, sorted, weights);
+        }
+        table.grid_error = node.grid_error;
+        table.fine.take();
+        table.global_ranks.clear();
+        if node.grid_error > 0.0 {
+            table.global_ranks.extend_from_slice(global_ranks);
         }
     }
 
@@ -308,26 +380,21 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         contest.found().map(|found| found.top)
     }
 
-    /// Each target was rounded to a unit of its grid, and so was each weight. The rounding of the
-    /// targets themselves does not count: an offset, which rounds them more, must not change the
-    /// tree.
     fn noise(&self, node: &QuantileNode) -> f64 {
-        let per_row = if T::WEIGHTED { 2f64.powi(52) } else { 1.0 };
-        node.rows as f64 * per_row
+        node.noise
     }
 
     fn loss_decrease(&self, node: &QuantileNode, gain: f64) -> f64 {
         self.factor() * gain * node.values.unit * node.weights.unit
     }
 
-    fn scalar(&self) -> Option<&dyn ScalarTargets<u32>> {
-        Some(self)
+    fn label_order(&self, node: &QuantileNode) -> LabelOrder {
+        LabelOrder::Quantile { level: self.level, of_node: node.quantile }
     }
-}
 
-impl<T: RankedSample> ScalarTargets<u32> for Quantile<T> {
-    fn sample(&self, global_rank: u32) -> (f64, f64) {
+    fn label_numbers(&self, global_rank: u32, numbers: &mut Vec<f64>) -> f64 {
         let target = self.targets[global_rank as usize];
-        (target.y(), target.weight())
+        numbers.push(target.y());
+        target.weight()
     }
 }

@@ -3,14 +3,17 @@
 //! Gains of all cuts are written first. Those below the bar, which the highest one has raised by
 //! then, are not offered. Cost: that of the kernel, and a pass over the gains.
 
+use super::int256::Int256;
 use super::rank_bitmap::Bitmap;
 use super::screened_order::{CutRange, ScreenedOrder};
-use super::weighted_sweep::WeightedBitmap;
-use super::{GridWeights, Quantile, QuantileNode, RankTable, RankedSample, heap_sweep, median_sweep, pinball_sweep};
+use super::weighted_sweep::{BitmapWithSums, WeightedBitmap};
+use super::{
+    FineTargets, GridWeights, Quantile, QuantileNode, RankTable, RankedSample, heap_sweep, median_sweep, pinball_sweep,
+};
 use crate::criterion::{ContributionsOf, Cuts};
 use crate::median::{Level, RunningMedian};
 use crate::params::MedianMethod;
-use crate::split::Contest;
+use crate::split::{Contest, TIE};
 
 /// With at least this many rows per cut, pointers settle at cuts only.
 const FAR_APART: usize = 32;
@@ -39,6 +42,7 @@ pub(crate) struct QuantileScratch {
 pub(super) struct KernelBuffers {
     bitmap: Bitmap,
     weighted: WeightedBitmap,
+    fine: BitmapWithSums<Int256>,
 }
 
 impl<T: RankedSample> Quantile<T> {
@@ -63,10 +67,14 @@ impl<T: RankedSample> Quantile<T> {
         } else {
             Self::order(table, ranks, cuts).write_ranges(node.rows, FAR_APART, &mut ranges);
         }
-        let highest = self.write_gains(table, &ranges, scratch);
-        if highest >= table.units(contest.bar()) {
-            raise_to_highest(table, &ranges, cuts, contest, scratch, highest);
-            Self::offer(node, table, &ranges, cuts, contest, scratch);
+        let (mut highest, mut unit) = (self.write_gains(table, &ranges, scratch), table.unit);
+        let reaches_bar = highest >= units(contest.bar() - table.grid_error, unit);
+        if reaches_bar && table.is_in_doubt(highest as f64 * unit) {
+            (highest, unit) = self.write_fine_gains(node, table, &ranges, scratch);
+        }
+        if highest >= units(contest.bar(), unit) {
+            raise_to_highest(unit, &ranges, cuts, contest, scratch, highest);
+            Self::offer(node, (table, unit), &ranges, cuts, contest, scratch);
         }
         scratch.ranges = ranges;
     }
@@ -119,7 +127,8 @@ impl<T: RankedSample> Quantile<T> {
         ranges: &mut Vec<CutRange>,
     ) {
         let order = Self::order(table, ranks, cuts);
-        table.screen.ranges_that_could_gain(contest.bar() - table.unit, &order, ranges);
+        let room = table.unit + table.grid_error;
+        table.screen.ranges_that_could_gain(contest.bar() - room, &order, ranges);
         let Some(&favourite) = ranges.iter().max_by(|a, b| a.bound.total_cmp(&b.bound)) else { return };
         // Moving the rows before the range costs time, too.
         if cuts.min_weight > 0.0 || 4 * CutRange::cuts(ranges) < favourite.last {
@@ -128,8 +137,8 @@ impl<T: RankedSample> Quantile<T> {
         self.write_gains(table, &[favourite], scratch);
         let allowed = (favourite.first..=favourite.last).filter(|&n_left| scratch.allow(cuts, n_left));
         if let Some(gain) = allowed.map(|n_left| scratch.gains[n_left]).max() {
-            contest.raise(gain.max(0) as f64 * table.unit);
-            ranges.retain(|range| range.bound >= contest.bar() - table.unit);
+            contest.raise(gain.max(0) as f64 * table.unit - table.grid_error);
+            ranges.retain(|range| range.bound >= contest.bar() - room);
         }
     }
 
@@ -140,9 +149,22 @@ impl<T: RankedSample> Quantile<T> {
         gains.resize(gains.len().max(table.sorted.len()), 0);
         let rank = |place: usize| ranks[place] as usize;
         self.each_gain(table, rank, ranges, kernels, |n_left, gain| gains[n_left] = gain);
-        let highest =
-            |&CutRange { first, last, .. }: &CutRange| gains[first..=last].iter().fold(i64::MIN, |a, &b| a.max(b));
-        ranges.iter().map(highest).fold(i64::MIN, i64::max)
+        highest(ranges, gains)
+    }
+
+    /// The same on finer grids; also returns the unit of these gains.
+    fn write_fine_gains(
+        &self,
+        node: &QuantileNode,
+        table: &RankTable,
+        ranges: &[CutRange],
+        scratch: &mut QuantileScratch,
+    ) -> (i64, f64) {
+        let QuantileScratch { kernels, ranks, gains, .. } = scratch;
+        let FineTargets { targets, unit } = table.fine.get_or_init(|| self.fine_targets(node, &table.global_ranks));
+        let rank = |place: usize| ranks[place] as usize;
+        targets.sweep(rank, ranges, &mut kernels.fine, |n_left, gain| gains[n_left] = gain);
+        (highest(ranges, gains), *unit)
     }
 
     /// Calls `visit(n_left, gain)` for each cut of these ranges, which ascend, and possibly for
@@ -184,10 +206,10 @@ impl<T: RankedSample> Quantile<T> {
         }
     }
 
-    /// Offers the cuts whose gains reach the bar.
+    /// Offers the cuts whose gains, in this unit, reach the bar.
     fn offer<F: Fn(usize, usize) -> bool, O: Contest>(
         node: &QuantileNode,
-        table: &RankTable,
+        (table, unit): (&RankTable, f64),
         ranges: &[CutRange],
         cuts: &Cuts<F>,
         contest: &mut O,
@@ -195,7 +217,7 @@ impl<T: RankedSample> Quantile<T> {
     ) {
         let counts_rows_alone = cuts.min_weight == 0.0;
         let is_heavy = |units: i64| units as f64 * node.weights.unit >= cuts.min_weight;
-        let mut least = table.units(contest.bar());
+        let mut least = units(contest.bar(), unit);
         let (mut left, mut seen) = (0, 0);
         for n_left in n_lefts(ranges) {
             if !counts_rows_alone {
@@ -208,8 +230,8 @@ impl<T: RankedSample> Quantile<T> {
                 && scratch.allow(cuts, n_left)
                 && (counts_rows_alone || is_heavy(left) && is_heavy(node.units - left))
             {
-                contest.offer(gain.max(0) as f64 * table.unit, cuts.cut(n_left));
-                least = table.units(contest.bar());
+                contest.offer(gain.max(0) as f64 * unit, cuts.cut(n_left));
+                least = units(contest.bar(), unit);
             }
         }
     }
@@ -238,15 +260,27 @@ impl QuantileScratch {
 }
 
 impl RankTable {
-    /// The least gain, in the kernel's units, that reaches this bar.
-    fn units(&self, bar: f64) -> i64 {
-        (bar / self.unit).floor() as i64
+    /// Whether the error of the grids decides between gains like this one, rather than the
+    /// tolerance for ties.
+    pub(super) fn is_in_doubt(&self, gain: f64) -> bool {
+        self.grid_error > 0.0 && gain * TIE < self.grid_error
     }
+}
+
+/// The least gain, in these units, that reaches this bar.
+fn units(bar: f64, unit: f64) -> i64 {
+    (bar / unit).floor() as i64
+}
+
+/// The highest gain of the cuts in these ranges.
+fn highest(ranges: &[CutRange], gains: &[i64]) -> i64 {
+    let highest = |range: &CutRange| gains[range.first..=range.last].iter().fold(i64::MIN, |a, &b| a.max(b));
+    ranges.iter().map(highest).fold(i64::MIN, i64::max)
 }
 
 /// Raises the bar to the highest gain if its cut is allowed, so that fewer cuts are offered.
 fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
-    table: &RankTable,
+    unit: f64,
     ranges: &[CutRange],
     cuts: &Cuts<F>,
     contest: &mut O,
@@ -255,7 +289,7 @@ fn raise_to_highest<F: Fn(usize, usize) -> bool, O: Contest>(
 ) {
     let best = n_lefts(ranges).find(|&n_left| scratch.gains[n_left] == highest);
     if cuts.min_weight == 0.0 && best.is_some_and(|n_left| scratch.allow(cuts, n_left)) {
-        contest.raise(highest.max(0) as f64 * table.unit);
+        contest.raise(highest.max(0) as f64 * unit);
     }
 }
 

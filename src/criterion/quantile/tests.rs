@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use super::few_rows::{FEW_ROWS, FewRows};
+use super::int256::Int256;
 use super::rank_bitmap::Bitmap;
 use super::screen::SlopeScreen;
 use super::screened_order::{CutRange, ScreenedOrder, Weights};
-use super::weighted_sweep::{self, WeightedBitmap, WeightedTargets};
+use super::weighted_sweep::{self, BitmapWithSums, TargetsWithSums, WeightedBitmap, WeightedTargets};
 use super::{heap_sweep, median_sweep, pinball_sweep};
 use crate::median::Level;
 use crate::median::tests::loss;
@@ -250,7 +251,24 @@ impl Case {
         let shift = (rows.unit() * self.level.denominator() as f64).log2() as u32;
         let loss = loss(self.level, &self.rows(&self.weights));
         prop_assert!(loss >> shift < 1 << 62 && (shift == 0 || loss >> shift >= 1 << 61));
-        self.check(&cuts, &gains, &self.naive_gains(self.level, &self.weights, &cuts), shift)
+        self.check(&cuts, &gains, &self.naive_gains(self.level, &self.weights, &cuts), shift)?;
+        self.check_wide(&rows, &gains)
+    }
+
+    /// In 256 bits, on finer grids, the gains are the same.
+    fn check_wide(&self, narrow: &WeightedTargets, gains: &[(usize, i64)]) -> TestCaseResult {
+        let wider = |x: &i64| i128::from(*x) << 45;
+        let mut rows = TargetsWithSums::<Int256>::default();
+        rows.describe_rows(self.level, self.sorted.iter().map(wider).zip(self.weights.iter().map(wider)));
+        let (finer, mut found) = (2f64.powi(90), Vec::new());
+        let all = [CutRange::new(1, self.sorted.len() - 1)];
+        rows.sweep(|place| self.ranks[place], &all, &mut BitmapWithSums::default(), |_, gain| found.push(gain));
+        for &(k, gain) in gains {
+            let wide = found[k - 1] as f64 * (rows.unit() / finer);
+            // One unit of the gains is rounded off.
+            prop_assert!((wide - gain as f64 * narrow.unit()).abs() <= narrow.unit(), "{} {} {}", k, wide, gain);
+        }
+        Ok(())
     }
 }
 

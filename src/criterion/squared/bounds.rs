@@ -251,7 +251,7 @@ impl BoundBuffers {
         let (len, min_rows) = (node.rows, rows.min_rows);
         let mean = node.total.value as f64 / len as f64;
         let deviations = self.deviations.get_or_insert_with(local_table);
-        for &row in rows.orders.of(0) {
+        for &row in rows.any_order() {
             deviations[row as usize] = node.values.in_units(rows.items[row as usize].y() - node.lowest) - mean;
         }
         self.scales.clear();
@@ -272,7 +272,7 @@ impl BoundBuffers {
         let mean = node.total.value as f64 / weight;
         let table = self.weighted.get_or_insert_with(local_table);
         let (mut lightest, mut heaviest) = (f64::INFINITY, 0.0);
-        for &row in rows.orders.of(0) {
+        for &row in rows.any_order() {
             let item = rows.items[row as usize];
             let weight = item.weight();
             let deviation = node.values.in_units(weight * (item.y() - node.lowest)) - weight * mean;

@@ -35,7 +35,7 @@ use self::sweep::{Screen, Sweep};
 use self::tiny::TinySquaredError;
 use self::tiny_weighted::TinyWeightedSquaredError;
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, OneCut, Sample, ScalarTargets, TinyKernel, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, OneCut, Sample, TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
 use crate::wire::wire_struct;
@@ -261,6 +261,32 @@ impl ValueSample for Weighted<f64> {
     type TinyKernel = TinyWeightedSquaredError;
 }
 
+/// The rows, values and weights on the left of several cuts. `sides` has −1 for the cuts that send
+/// a row left, and 0 for the others. Not inlined: the compiler keeps the sums in registers only
+/// where the loop stands alone.
+#[inline(never)]
+fn left_sums<K: SumContribution, const L: usize>(
+    contributions: &[K],
+    sides: impl Iterator<Item = [i32; L]>,
+) -> ([i32; L], [i64; L], [i64; L]) {
+    let (mut rows, mut values, mut weights) = ([0; L], [0; L], [0; L]);
+    for (sides, contribution) in sides.zip(contributions) {
+        let sums = contribution.sums();
+        for (rows, side) in rows.iter_mut().zip(&sides) {
+            *rows -= side;
+        }
+        for (value, &side) in values.iter_mut().zip(&sides) {
+            *value += sums.value & i64::from(side);
+        }
+        if K::WEIGHTED {
+            for (weight, &side) in weights.iter_mut().zip(&sides) {
+                *weight += sums.weight & i64::from(side);
+            }
+        }
+    }
+    (rows, values, weights)
+}
+
 /// The node's grids, and the number that is 0 on them.
 #[derive(Clone, Copy)]
 struct NodeGrids {
@@ -436,6 +462,23 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         Self::gain_of_sums(node, left, cut)
     }
 
+    fn gains_of_cuts<const L: usize>(
+        &self,
+        node: &SquaredNode,
+        contributions: &[T::Contribution],
+        sides: impl Iterator<Item = [i32; L]>,
+        cut: impl Fn(usize, usize) -> Option<OneCut<'static>>,
+        mut found: impl FnMut(usize, usize, Option<f64>),
+    ) -> bool {
+        let (rows, values, weights) = left_sums(contributions, sides);
+        for (lane, &rows) in rows.iter().enumerate() {
+            let weight = if T::WEIGHTED { weights[lane] } else { i64::from(rows) };
+            let (n_left, left) = (rows as usize, Sums { value: values[lane], weight });
+            found(lane, n_left, cut(lane, n_left).and_then(|cut| Self::gain_of_sums(node, left, &cut)));
+        }
+        true
+    }
+
     fn noise(&self, _: &SquaredNode) -> f64 {
         0.0
     }
@@ -445,15 +488,14 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         factor * gain * node.values.unit / (node.total.weight as f64 * node.weights.unit) * node.values.unit
     }
 
-    fn scalar(&self) -> Option<&dyn ScalarTargets<T>> {
-        Some(self)
+    fn label_order(&self, _: &SquaredNode) -> LabelOrder {
+        LabelOrder::Mean
     }
-}
 
-impl<T: ValueSample> ScalarTargets<T> for SquaredError<T> {
     #[inline]
-    fn sample(&self, item: T) -> (f64, f64) {
-        (item.y(), item.weight())
+    fn label_numbers(&self, item: T, numbers: &mut Vec<f64>) -> f64 {
+        numbers.push(item.y());
+        item.weight()
     }
 }
 
