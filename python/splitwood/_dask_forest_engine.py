@@ -97,6 +97,10 @@ class DaskTreeEngine(Tasks):
             raise WorkerLost(f"all workers were lost; the last: {lost}") from lost
         self._keep([])
 
+    def _forget_calls(self) -> None:
+        # Those that have failed refer to their error; see `_drop_locals`.
+        self._calls.clear()
+
     def start(self, seat: int, method: str, *arguments: Any) -> None:
         """Call a method of a seat; see `splitwood._forest_cluster.TreeEngine`."""
         with self._client.as_current():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future as Gathering
+from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from distributed import Client, Future
@@ -15,6 +19,8 @@ from ._dask_watch import MAYBE_GONE, POLL, Watch, answering, says_lost, workers_
 
 # The share of its limit at which Dask kills a worker.
 _FULL = 0.95
+# The flags of functions that may go on after their frame has been left.
+_MAY_GO_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Room(NamedTuple):
@@ -36,6 +42,42 @@ def _room(worker: dict[str, Any]) -> Room:
     metrics = worker.get("metrics", {})
     used = metrics.get("memory", 0) - metrics.get("managed_bytes", 0)
     return Room(int(worker.get("memory_limit") or 0), max(0, used))
+
+
+def _drop_locals(error: BaseException | None, outer: BaseException | None) -> None:
+    """Drop the local variables of the functions that an error has left, but not those of `outer`.
+
+    What waited for the error, here and in Dask, refers to it, and the error refers to the frames
+    that it passes on its way to the user, where X and y are. Such a cycle would keep the user's
+    rows on the workers until the garbage collector finds it, which takes minutes in a large
+    process. The traceback still shows every line.
+    """
+    seen = {id(None), id(outer)}
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__]
+        traceback.clear_frames(one.__traceback__)
+        for frame, _ in traceback.walk_tb(one.__traceback__):
+            _clear_callers(frame)
+
+
+def _clear_callers(frame: FrameType) -> None:
+    """Clear the functions that called one and have ended.
+
+    Lines of a worker are shown by frames made here, by functions of Dask that have the error.
+    """
+    caller = frame.f_back
+    while caller is not None and not caller.f_code.co_flags & _MAY_GO_ON:
+        try:
+            caller.clear()
+        except RuntimeError:
+            # It has not ended, and neither have its own callers.
+            break
+        caller = caller.f_back
 
 
 class Tasks:
@@ -65,14 +107,21 @@ class Tasks:
         self._actors: list[Any] = []
 
     def __enter__(self) -> Self:
+        # What the caller handles while it fits.
+        self._outer = sys.exception()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        self._forget_calls()
         self._actors.clear()
         self._keep([])
         if self._seats and self._client.status == "running":
             self._client.cancel(self._seats, force=True)
         self._seats.clear()
+        _drop_locals(error, self._outer)
+
+    def _forget_calls(self) -> None:
+        """Drop the calls that have not been replied to."""
 
     def _keep(self, kept: Sequence[Future]) -> None:
         """Free the rows and all tasks but these: the seats have their own rows."""

@@ -1,7 +1,9 @@
-"""Settings of hypothesis, and an environment variable that scipy reads when it is imported."""
+"""Settings of hypothesis, a variable that scipy reads when it is imported, and shared fixtures."""
 
+import gc
 import os
 
+import pytest
 from hypothesis import settings
 
 # Without it, scikit-learn skips one of its estimator checks.
@@ -11,3 +13,15 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture(scope="module")
+def no_collector():
+    """Switch the garbage collector off: only what nothing refers to is freed, and at once.
+
+    In a process with many objects, as that of the whole test suite, it seldom looks at old ones.
+    """
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

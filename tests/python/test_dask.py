@@ -29,6 +29,8 @@ from splitwood.dask import (
 )
 
 ROOT = Path(__file__).parents[2]
+# Users' rows are freed when the user drops them.
+pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 @pytest.fixture(scope="module")

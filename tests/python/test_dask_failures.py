@@ -32,6 +32,10 @@ SEED = int(os.environ.get("CLUSTER_SEED", "0"))
 SILENCE = _dask_watch.SILENCE if MOMENTS else 8.0
 
 
+# Users' rows are freed when the user drops them.
+pytestmark = pytest.mark.usefixtures("no_collector")
+
+
 @pytest.fixture(autouse=True)
 def short_silence(monkeypatch):
     monkeypatch.setattr(_dask_watch, "SILENCE", SILENCE)

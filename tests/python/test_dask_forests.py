@@ -27,6 +27,10 @@ NAMES = [
 ]
 
 
+# Users' rows are freed when the user drops them.
+pytestmark = pytest.mark.usefixtures("no_collector")
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with LocalCluster(
