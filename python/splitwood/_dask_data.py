@@ -59,16 +59,19 @@ class Partitions:
     """The partitions of X, y and the weights on a cluster, as tasks."""
 
     def __init__(self, tasks: Tasks, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        given = tasks.compute(_blocks("X", X))
+        blocks = {"X": _blocks("X", X), "y": _blocks("y", y)}
+        if sample_weight is not None:
+            blocks["sample_weight"] = _blocks("sample_weight", sample_weight)
+        given = tasks.compute(blocks["X"])
         if estimator.is_categorical_ is not None:
             _collect_labels(tasks, estimator, given)
         reader = reader_of(estimator)
         rows = [tasks.submit(_cells, reader, block) for block in given]
-        self.targets = [tasks.submit(vector, block) for block in tasks.compute(_blocks("y", y))]
+        self.targets = [tasks.submit(vector, block) for block in tasks.compute(blocks["y"])]
         self.weights = None
         if sample_weight is not None:
-            blocks = tasks.compute(_blocks("sample_weight", sample_weight))
-            self.weights = [tasks.submit(_weights, block) for block in blocks]
+            given = tasks.compute(blocks["sample_weight"])
+            self.weights = [tasks.submit(_weights, block) for block in given]
         shapes = tasks.wait([tasks.submit(_shape, block) for block in rows])
         self.n_rows = sum(n_rows for n_rows, _ in shapes)
         if self.n_rows == 0:
@@ -134,9 +137,10 @@ def _shape(cells: NDArray[Any]) -> tuple[int, int]:
 
 
 def vector(block: Any) -> NDArray[Any]:
-    """Read a partition of y or of the weights."""
-    values = np.asarray(block)
-    return values[:, 0] if values.ndim == 2 else values
+    """Read a partition of y or of the weights; several outputs are a matrix."""
+    # Row by row: scores are sums, in the order of memory.
+    values = np.ascontiguousarray(block)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def _weights(block: Any) -> NDArray[np.float64]:

@@ -24,11 +24,12 @@ import sys
 import time
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -81,6 +82,19 @@ __all__ = [
     "DaskRandomForestRegressor",
     "WorkerLost",
 ]
+
+
+class _Call(NamedTuple):
+    """A method of a plain estimator that is called for each partition."""
+
+    method: str
+    # The number of columns of the result; None for a vector.
+    width: int | None
+    dtype: Any
+    # The arguments after X.
+    given: tuple[Any, ...] = ()
+    # Which of the results, if there is one per output.
+    output: int | None = None
 
 
 class _OnDask(_Base):
@@ -178,16 +192,16 @@ class _OnDask(_Base):
             # The two rows are no data to warn of.
             warnings.simplefilter("ignore")
             checked_training(twin, sample, np.arange(2.0))
-        twin.n_outputs_ = 1
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] != 1:
-            raise ValueError("y: several outputs are not supported on a cluster")
+        twin.n_outputs_ = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
         twin._check_supported()
-        trial = clone(twin.to_local()).set_params(verbose=0, **self._of_trial())
+        # A trial draws nothing from the user's generator.
+        check_random_state(self.random_state)
+        trial = clone(twin.to_local()).set_params(verbose=0, random_state=0, **self._of_trial())
         if hasattr(trial, "class_weight"):
             trial.class_weight = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trial.fit(sample, [1, 2])
+            trial.fit(sample, np.array([[1], [2]]).repeat(twin.n_outputs_, axis=1).squeeze())
         return twin, trial
 
     def _check_supported(self) -> None:
@@ -200,12 +214,18 @@ class _OnDask(_Base):
     def _client(self) -> Any:
         return distributed.get_client() if self.client is None else self.client
 
-    def _each_block(self, X: Any, method: str, width: int | None, dtype: Any, *given: Any) -> Any:
+    def _predict(self, X: Any, dtype: Any, *given: Any) -> Any:
+        """Predict a number or a label per row and output."""
+        n_outputs = getattr(self, "n_outputs_", 1)
+        width = None if n_outputs == 1 else n_outputs
+        return self._each_block(X, _Call("predict", width, dtype, given))
+
+    def _each_block(self, X: Any, what: _Call) -> Any:
         """Call a method of the plain estimator, lazily for collections of Dask."""
         local = self.to_local()
         if not is_dask(X):
-            return getattr(local, method)(X, *given)
-        call = partial(_call, local, method, width, dtype, given)
+            return getattr(local, what.method)(X, *what.given)
+        call, width, dtype = partial(_call, local, what), what.width, what.dtype
         if isinstance(X, dask.array.Array):
             whole = X.rechunk({1: -1})
             if width is None:
@@ -215,22 +235,23 @@ class _OnDask(_Base):
         return X.map_partitions(call, meta=call(X._meta_nonempty).iloc[:0])
 
 
-def _call(
-    local: Any, method: str, width: int | None, dtype: Any, given: tuple[Any, ...], block: Any
-) -> Any:
+def _call(local: Any, what: _Call, block: Any) -> Any:
     """Call a method of an estimator for one partition, which may be empty."""
     if len(block) == 0:
-        values = np.empty(0 if width is None else (0, width), dtype)
+        values = np.empty(0 if what.width is None else (0, what.width), what.dtype)
     else:
-        values = getattr(local, method)(block, *given)
+        values = getattr(local, what.method)(block, *what.given)
+        values = values if what.output is None else values[what.output]
     if not hasattr(block, "iloc"):
         return values
     import pandas as pd
 
-    if width is None:
+    if what.width is None:
         return pd.Series(values, index=block.index)
-    columns = list(local.classes_) if method == "predict_proba" else range(width)
-    return pd.DataFrame(values, index=block.index, columns=columns)
+    columns = range(what.width)
+    if what.method == "predict_proba":
+        columns = local.classes_ if what.output is None else local.classes_[what.output]
+    return pd.DataFrame(values, index=block.index, columns=list(columns))
 
 
 def _reporter(verbose: int) -> Any:
@@ -294,6 +315,25 @@ class _RegressorOnDask(_OnDask):
 class _ClassifierOnDask(_OnDask):
     """What classifiers do on a cluster."""
 
+    # For several outputs, a list and an array with one entry per output.
+    classes_: Any
+    n_classes_: Any
+
+    def _predict_labels(self, X: Any) -> Any:
+        check_is_fitted(self)
+        labels = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        return self._predict(X, np.result_type(*labels))
+
+    def _shares_of(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if np.ndim(self.n_classes_) == 0 or not is_dask(X):
+            return self._each_block(X, _Call("predict_proba", self.n_classes_, np.float64))
+        calls = [
+            _Call("predict_proba", n_classes, np.float64, output=output)
+            for output, n_classes in enumerate(self.n_classes_)
+        ]
+        return [self._each_block(X, call) for call in calls]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of rows whose class is predicted.
 
@@ -340,20 +380,18 @@ def _score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
 class _TreeOnDask(_OnDask, _TreeBase):
     """What trees do on a cluster: their columns are distributed."""
 
-    def _check_supported(self) -> None:
-        draws = features_per_split(self.max_features, self.n_features_in_) < self.n_features_in_
-        for name, is_given, what in (
-            ("splitter", self.splitter == "random", "random thresholds are"),
-            ("max_features", draws, "drawn features are"),
-            ("monotonic_cst", self.monotonic_cst is not None, "monotonic constraints are"),
-        ):
-            if is_given:
-                raise ValueError(
-                    f"{name}: {what} not supported on a cluster; fit {self._plain.__name__}"
-                )
-
-    def _of_trial(self) -> dict[str, Any]:
-        return {"max_features": None}
+    def _whole_because(self) -> str | None:
+        """Say why one worker grows the whole tree, if a level step over columns can't."""
+        if self.n_outputs_ > 1:
+            return "with several outputs"
+        if self.is_categorical_ is not None:
+            # The best set of labels is found in one piece.
+            return "with categories"
+        if self.splitter == "random":
+            return "with random thresholds"
+        if features_per_split(self.max_features, self.n_features_in_) < self.n_features_in_:
+            return "from drawn features"
+        return None if self.monotonic_cst is None else "with monotonic constraints"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree from training rows that are distributed over a cluster.
@@ -366,7 +404,7 @@ class _TreeOnDask(_OnDask, _TreeBase):
         X : dask array or data frame of shape (n_samples, n_features)
             Training rows, in partitions of any size. Cells are read as the plain estimator reads
             them.
-        y : dask array, series or data frame of shape (n_samples,)
+        y : dask array, series or data frame of shape (n_samples,) or (n_samples, n_outputs)
             Targets, in partitions of their own.
         sample_weight : dask array or series of shape (n_samples,), default=None
             Non-negative weights, not all zero.
@@ -398,10 +436,11 @@ class _TreeOnDask(_OnDask, _TreeBase):
         twin, _ = self._twin(X, y)
         twin.__dict__.pop("_leaf_targets", None)
         report = _reporter(self.verbose)
-        if twin.is_categorical_ is None:
+        why = twin._whole_because()
+        if why is None:
             twin._fit_columns(X, y, sample_weight, report)
         else:
-            twin._fit_whole(X, y, sample_weight, report)
+            twin._fit_whole(why, X, y, sample_weight, report)
         self.__dict__ = twin.__dict__
         return self
 
@@ -429,14 +468,18 @@ class _TreeOnDask(_OnDask, _TreeBase):
                 given = (self.tree_, value, leaves, data.targets, data.weights)
                 (self.tree_,) = engine.wait([engine.submit(_set_leaf_values, *given)])
 
-    def _fit_whole(self, X: Any, y: Any, sample_weight: Any, report: Any) -> None:
-        """Grow the tree on one worker: a set of labels is not decided from one feature's cuts."""
+    def _fit_whole(self, why: str, X: Any, y: Any, sample_weight: Any, report: Any) -> None:
+        """Grow the tree on one worker: it needs all features of a node, or all nodes, at once."""
         with DaskTreeEngine(self._client(), 1, self.n_jobs) as engine:
-            report("reading the rows for one worker, which grows trees with categories")
+            report(f"reading the rows for one worker, which grows trees {why}")
             data = Partitions(engine, self, X, y, sample_weight)
             engine.check_memory(data.n_rows, self.n_features_in_, data.cell_bytes)
             given = data.rows, data.targets, data.weights
-            engine.spawn(reader_of(self), *given, checked_targets)
+            reader = reader_of(self)
+            # The worker draws what a local fit would draw here, and the generator goes on here.
+            reader.random_state = copy.deepcopy(check_random_state(self.random_state))
+            self._seed()
+            engine.spawn(reader, *given, checked_targets)
             report(f"growing the tree from {data.n_rows:,} rows")
             self.__dict__.update(on_any(engine, "fit_tree"))
 
@@ -477,7 +520,7 @@ class _TreeOnDask(_OnDask, _TreeBase):
         """
         if not is_dask(X):
             return self.to_local().apply(X, check_input)
-        return self._each_block(X, "apply", None, np.int64)
+        return self._each_block(X, _Call("apply", None, np.int64))
 
 
 def _leaves(tree: _core.Tree, cells: NDArray[Any]) -> NDArray[np.int32]:
@@ -530,7 +573,7 @@ class _ForestOnDask(_OnDask, _ForestBase):
         X : dask array or data frame of shape (n_samples, n_features)
             Training rows, in partitions of any size. Cells are read as the plain estimator reads
             them.
-        y : dask array, series or data frame of shape (n_samples,)
+        y : dask array, series or data frame of shape (n_samples,) or (n_samples, n_outputs)
             Targets, in partitions of their own.
         sample_weight : dask array or series of shape (n_samples,), default=None
             Non-negative weights, not all zero.
@@ -639,7 +682,7 @@ class _ForestOnDask(_OnDask, _ForestBase):
                [2, 2]])
         """
         check_is_fitted(self)
-        return self._each_block(X, "apply", self.forest_.n_trees, np.int64)
+        return self._each_block(X, _Call("apply", self.forest_.n_trees, np.int64))
 
 
 class _ForestRegressorOnDask(_RegressorOnDask, _ForestOnDask):
@@ -670,7 +713,7 @@ class _ForestRegressorOnDask(_RegressorOnDask, _ForestOnDask):
         ...     DaskExtraTreesRegressor(n_estimators=2).fit(X, y).predict(X).compute()
         array([5., 9.])
         """
-        return self._each_block(X, "predict", None, np.float64, aggregate)
+        return self._predict(X, np.float64, aggregate)
 
 
 class _ForestClassifierOnDask(_ClassifierOnDask, _ForestOnDask):
@@ -699,7 +742,7 @@ class _ForestClassifierOnDask(_ClassifierOnDask, _ForestOnDask):
         ...     DaskExtraTreesClassifier(n_estimators=2).fit(X, y).predict(X).compute()
         array([3, 4])
         """
-        return self._each_block(X, "predict", None, getattr(self, "classes_", np.empty(0)).dtype)
+        return self._predict_labels(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the share of each class: the mean of its shares in the rows' leaves.
@@ -725,16 +768,16 @@ class _ForestClassifierOnDask(_ClassifierOnDask, _ForestOnDask):
         array([[1., 0.],
                [0., 1.]])
         """
-        return self._each_block(X, "predict_proba", getattr(self, "n_classes_", 0), np.float64)
+        return self._shares_of(X)
 
 
 class DaskDecisionTreeRegressor(_RegressorOnDask, _TreeOnDask, DecisionTreeRegressor):
     """A regression tree that is fitted on a Dask cluster.
 
     The model is that of `splitwood.DecisionTreeRegressor`, byte for byte. All its methods are here,
-    too; those that take no collections of Dask work on data of this machine. `fit` refuses random
-    thresholds, drawn features and monotonic constraints. A tree with categories is grown by one
-    worker, which must have room for all rows.
+    too; those that take no collections of Dask work on data of this machine. A tree
+    with categories, several outputs, random thresholds, drawn features or monotonic constraints is
+    grown by one worker, which must have room for all rows.
 
     Examples
     --------
@@ -790,16 +833,16 @@ class DaskDecisionTreeRegressor(_RegressorOnDask, _TreeOnDask, DecisionTreeRegre
         """
         if not is_dask(X):
             return self.to_local().predict(X, check_input)
-        return self._each_block(X, "predict", None, np.float64)
+        return self._predict(X, np.float64)
 
 
 class DaskDecisionTreeClassifier(_ClassifierOnDask, _TreeOnDask, DecisionTreeClassifier):
     """A classification tree that is fitted on a Dask cluster.
 
     The model is that of `splitwood.DecisionTreeClassifier`, byte for byte. All its methods are
-    here, too; those that take no collections of Dask work on data of this machine. `fit` refuses
-    random thresholds, drawn features and monotonic constraints. A tree with categories is grown by
-    one worker, which must have room for all rows.
+    here, too; those that take no collections of Dask work on data of this machine. A tree with
+    categories, several outputs, random thresholds, drawn features or monotonic constraints is grown
+    by one worker, which must have room for all rows.
 
     Examples
     --------
@@ -853,8 +896,7 @@ class DaskDecisionTreeClassifier(_ClassifierOnDask, _TreeOnDask, DecisionTreeCla
         """
         if not is_dask(X):
             return self.to_local().predict(X, check_input)
-        dtype = getattr(self, "classes_", np.empty(0)).dtype
-        return self._each_block(X, "predict", None, dtype)
+        return self._predict_labels(X)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict the share of each class.
@@ -884,7 +926,7 @@ class DaskDecisionTreeClassifier(_ClassifierOnDask, _TreeOnDask, DecisionTreeCla
         """
         if not is_dask(X):
             return self.to_local().predict_proba(X, check_input)
-        return self._each_block(X, "predict_proba", getattr(self, "n_classes_", 0), np.float64)
+        return self._shares_of(X)
 
 
 class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
@@ -892,7 +934,7 @@ class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
 
     The model is that of `splitwood.RandomForestRegressor`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses several outputs and bags of your own.
+    must have room for all rows. `fit` refuses bags of your own.
 
     Examples
     --------
@@ -914,7 +956,7 @@ class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier
 
     The model is that of `splitwood.RandomForestClassifier`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses several outputs and bags of your own.
+    must have room for all rows. `fit` refuses bags of your own.
 
     Examples
     --------
@@ -936,7 +978,7 @@ class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
 
     The model is that of `splitwood.ExtraTreesRegressor`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses several outputs and bags of your own.
+    must have room for all rows. `fit` refuses bags of your own.
 
     Examples
     --------
@@ -958,7 +1000,7 @@ class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
 
     The model is that of `splitwood.ExtraTreesClassifier`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses several outputs and bags of your own.
+    must have room for all rows. `fit` refuses bags of your own.
 
     Examples
     --------

@@ -136,8 +136,6 @@ def test_what_is_invalid_is_refused_before_any_work(client, parameters, words):
         on_dask.DaskRandomForestRegressor(**parameters).fit(da.ones((10, 2)), da.ones(10))
     with pytest.raises(ValueError, match="bags: "):
         on_dask.DaskRandomForestRegressor().fit(da.ones((10, 2)), da.ones(10), bags=lambda rng: 1)
-    with pytest.raises(ValueError, match="several outputs"):
-        on_dask.DaskRandomForestRegressor().fit(da.ones((10, 2)), da.ones((10, 2)))
     assert left_behind(client) == NOTHING
 
 
@@ -195,6 +193,86 @@ def test_categories_in_frames(client, name, parameters, features):
     ]
     np.testing.assert_array_equal(model.predict(rows).compute(), local.predict(frame))
     assert vars(model.to_local()).keys() == vars(local).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("DecisionTreeRegressor", {"splitter": "random", "leaf_value": "median"}),
+        ("DecisionTreeRegressor", {"max_features": "sqrt", "ccp_alpha": 1e-3}),
+        ("DecisionTreeRegressor", {"monotonic_cst": [1, 0, -1, 0, 0, 0], "max_leaf_nodes": 30}),
+        ("DecisionTreeClassifier", {"monotonic_cst": [1, 0, -1, 0, 0, 0]}),
+        ("DecisionTreeClassifier", {"splitter": "random", "max_features": 2}),
+        ("RandomForestRegressor", {"monotonic_cst": [1, 0, -1, 0, 0, 0], "n_estimators": 3}),
+    ],
+    ids=str,
+)
+def test_random_choices_and_monotonic_trees(client, name, parameters):
+    """The generator of the user goes on as after local fits, be it its own or numpy's."""
+    X, y, weights = table(3_000)
+    y = y > np.median(y) if "Classifier" in name else y
+    dX, dy, dw = chunked(X, y, weights)
+    fitted = "forest_" if "Forest" in name else "tree_"
+    for own in [7, None, np.random.RandomState(3)]:
+        grown = []
+        for kind, rows in [
+            (getattr(splitwood, name), (X, y, weights)),
+            (getattr(on_dask, f"Dask{name}"), (dX, dy, dw)),
+        ]:
+            np.random.seed(5)  # noqa: NPY002 -- What None stands for.
+            given = np.random.RandomState(3) if isinstance(own, np.random.RandomState) else own
+            models = [kind(random_state=given, **parameters).fit(*rows) for _ in range(2)]
+            grown.append([pickle.dumps(getattr(model, fitted)) for model in models])
+        assert grown[0] == grown[1]
+
+
+@pytest.mark.parametrize("as_frames", [False, True])
+@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "RandomForestRegressor"])
+def test_several_outputs(client, name, as_frames):
+    X, y, weights = table(3_000)
+    Y = np.column_stack([y, X[:, 2] > 0.4, y**2])
+    parameters = {"max_depth": 6, "random_state": 0} | (
+        {"n_estimators": 3, "oob_score": False} if "Forest" in name else {}
+    )
+    local = getattr(splitwood, name)(**parameters).fit(X, Y, weights)
+    dX, dY, dw = chunked(X, Y, weights)
+    if as_frames:
+        dX, dY = (dd.from_pandas(pd.DataFrame(values), npartitions=3) for values in (X, Y))
+        dw = dd.from_pandas(pd.Series(weights), npartitions=2)
+    model = getattr(on_dask, f"Dask{name}")(**parameters).fit(dX, dY, dw)
+    fitted = "forest_" if "Forest" in name else "tree_"
+    assert pickle.dumps(getattr(model, fitted)) == pickle.dumps(getattr(local, fitted))
+    assert vars(model.to_local()).keys() == vars(local).keys()
+    assert model.n_outputs_ == 3
+    predicted = model.predict(dX)
+    assert predicted.shape[1] == 3
+    np.testing.assert_array_equal(predicted.compute(), local.predict(X))
+    np.testing.assert_array_equal(model.predict(X), local.predict(X))
+    assert model.score(dX, dY) == local.score(X, Y)
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "ExtraTreesClassifier"])
+def test_several_outputs_of_labels(client, name):
+    X, y, _ = table(3_000)
+    Y = np.column_stack([np.digitize(y, [0.5, 1.0]), X[:, 2] > 0.4]).astype(int)
+    dX, dY = chunked(X, Y)
+    parameters = {"max_depth": 5, "random_state": 0} | (
+        {"n_estimators": 3} if "Trees" in name else {}
+    )
+    local = getattr(splitwood, name)(**parameters).fit(X, Y)
+    model = getattr(on_dask, f"Dask{name}")(**parameters).fit(dX, dY)
+    fitted = "forest_" if "Trees" in name else "tree_"
+    assert pickle.dumps(getattr(model, fitted)) == pickle.dumps(getattr(local, fitted))
+    assert [one.tolist() for one in model.classes_] == [one.tolist() for one in local.classes_]
+    predicted = model.predict(dX)
+    assert predicted.dtype == local.predict(X).dtype
+    np.testing.assert_array_equal(predicted.compute(), local.predict(X))
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    for rows in (dX, frame):
+        shares = model.predict_proba(rows)
+        assert [one.shape[1] for one in shares] == [3, 2]
+        for one, expected in zip(shares, local.predict_proba(X), strict=True):
+            np.testing.assert_array_equal(one.compute(), expected)
 
 
 def slow_forest(client, X, y, n_estimators=60):
