@@ -166,6 +166,19 @@ def codes_of(labels: NDArray[Any]) -> dict[Any, int]:
     return {label: code for code, label in enumerate(labels.tolist())}
 
 
+def as_cells(count: int, labels: NDArray[Any] | None, cells: np.dtype[Any]) -> NDArray[Any]:
+    """Get the cells of ``X`` that stand for labels: the labels if they are numbers, or codes."""
+    if labels is None or labels.dtype.kind not in "biuf":
+        labels = np.arange(count)
+    values = labels.astype(cells)
+    if (values != labels).any():
+        lost = labels[np.flatnonzero(values != labels)[0]]
+        raise ValueError(
+            f"dtype: {cells} does not hold the label {lost} of a category exactly; pass float64"
+        )
+    return values
+
+
 def encode(columns: list[Column], codes: Codes) -> list[Column]:
     """Replace labels by their codes, missing and unknown labels by NaN; keep numeric columns."""
     return [

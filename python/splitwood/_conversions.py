@@ -151,6 +151,10 @@ class ConversionsMixin:
         values go where the tree sends them. With background data, shap itself rounds thresholds
         and values to float32.
 
+        The cells of a categorical feature are those that `to_onnx` describes. A label that did not
+        occur at the fit must be NaN. A split on categories becomes several thresholds, which do not
+        change the values of shap, but make the model larger.
+
         Returns
         -------
         model : dict

@@ -137,7 +137,8 @@ class ForestConversionsMixin(ForestFilesMixin):
         """Describe the forest as a model for ``shap.TreeExplainer``.
 
         The values that shap then assigns to the features of a row sum to the prediction of the row
-        minus the expected prediction; for a classifier, the predictions are probabilities.
+        minus the expected prediction; for a classifier, the predictions are probabilities. Cells of
+        categorical features are those that `DecisionTreeRegressor.to_shap` describes.
 
         Returns
         -------

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._arguments import Estimator
+from ._categories import as_cells
 from ._float32 import float32_below
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class _Members:
         self._tree = tree
         state = tree._state()["categories"] if np.isnan(tree.threshold).any() else None
         self._labels = [
-            _as_cells(count, None if labels is None else labels[feature], cells)
+            as_cells(count, None if labels is None else labels[feature], cells)
             for feature, count in enumerate([] if state is None else state["counts"])
         ]
 
@@ -106,19 +107,6 @@ class _Members:
         listed[left] = True
         members: NDArray[Any] = known[listed != bool(self._tree.missing_go_to_left[node])]
         return members
-
-
-def _as_cells(count: int, labels: NDArray[Any] | None, cells: np.dtype[Any]) -> NDArray[Any]:
-    """Get the cells of ``X`` that stand for labels: the labels if they are numbers, or codes."""
-    if labels is None or labels.dtype.kind not in "biuf":
-        labels = np.arange(count)
-    values = labels.astype(cells)
-    if (values != labels).any():
-        lost = labels[np.flatnonzero(values != labels)[0]]
-        raise ValueError(
-            f"dtype: {cells} does not hold the label {lost} of a category exactly; pass float64"
-        )
-    return values
 
 
 class _Graph:
