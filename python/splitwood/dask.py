@@ -907,6 +907,9 @@ class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
     """
 
     _plain = RandomForestRegressor
+    if TYPE_CHECKING:
+
+        def to_local(self) -> RandomForestRegressor: ...
 
 
 class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier):
@@ -929,6 +932,9 @@ class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier
     """
 
     _plain = RandomForestClassifier
+    if TYPE_CHECKING:
+
+        def to_local(self) -> RandomForestClassifier: ...
 
 
 class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
@@ -951,6 +957,9 @@ class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
     """
 
     _plain = ExtraTreesRegressor
+    if TYPE_CHECKING:
+
+        def to_local(self) -> ExtraTreesRegressor: ...
 
 
 class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
@@ -973,3 +982,6 @@ class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
     """
 
     _plain = ExtraTreesClassifier
+    if TYPE_CHECKING:
+
+        def to_local(self) -> ExtraTreesClassifier: ...
