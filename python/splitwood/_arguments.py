@@ -16,9 +16,14 @@ Estimator = DecisionTreeRegressor | DecisionTreeClassifier
 def check_tree(decision_tree: object, purpose: str) -> Estimator:
     """Check that an argument is a fitted estimator of splitwood."""
     if not isinstance(decision_tree, Estimator):
+        hint = (
+            "the trees of a forest are in estimators_"
+            if hasattr(decision_tree, "estimators_")
+            else "splitwood.from_sklearn converts trees of scikit-learn"
+        )
         raise TypeError(
             f"decision_tree: {purpose} needs a tree of splitwood, got "
-            f"{type(decision_tree).__name__}; splitwood.from_sklearn converts trees of scikit-learn"
+            f"{type(decision_tree).__name__}; {hint}"
         )
     check_is_fitted(decision_tree)
     return decision_tree

@@ -949,6 +949,9 @@ class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
     """
 
     _plain = RandomForestRegressor
+    if TYPE_CHECKING:
+
+        def to_local(self) -> RandomForestRegressor: ...
 
 
 class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier):
@@ -971,6 +974,9 @@ class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier
     """
 
     _plain = RandomForestClassifier
+    if TYPE_CHECKING:
+
+        def to_local(self) -> RandomForestClassifier: ...
 
 
 class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
@@ -993,6 +999,9 @@ class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
     """
 
     _plain = ExtraTreesRegressor
+    if TYPE_CHECKING:
+
+        def to_local(self) -> ExtraTreesRegressor: ...
 
 
 class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
@@ -1015,3 +1024,6 @@ class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
     """
 
     _plain = ExtraTreesClassifier
+    if TYPE_CHECKING:
+
+        def to_local(self) -> ExtraTreesClassifier: ...

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import splitwood
 from forests import ALL, FORESTS, classifies, predicted, problem, theirs
 from splitwood import (
     ExtraTreesClassifier,
@@ -263,3 +264,11 @@ def test_pickles_of_processes_are_the_same(kind):
     here = kind(4, random_state=0).fit(X, y)
     for one in fitted:
         assert pickle.dumps(one.forest_) == pickle.dumps(here.forest_)
+
+
+def test_what_draws_trees_says_where_those_of_a_forest_are():
+    forest = RandomForestRegressor(2, max_depth=1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    for show in (splitwood.export_text, splitwood.export_graphviz, splitwood.plot_tree):
+        with pytest.raises(TypeError, match=r"RandomForestRegressor; .* are in estimators_"):
+            show(forest)
+    assert "feature_0" in splitwood.export_text(forest.estimators_[0])

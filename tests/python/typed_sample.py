@@ -27,7 +27,13 @@ from splitwood import (
     RandomForestQuantileRegressor,
     RandomForestRegressor,
 )
-from splitwood.dask import DaskDecisionTreeClassifier, DaskDecisionTreeRegressor, WorkerLost
+from splitwood.dask import (
+    DaskDecisionTreeClassifier,
+    DaskDecisionTreeRegressor,
+    DaskExtraTreesClassifier,
+    DaskRandomForestRegressor,
+    WorkerLost,
+)
 
 
 def regression(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,10 +101,15 @@ def cluster(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
         except WorkerLost as error:
             raise SystemExit(str(error)) from error
         classifier = DaskDecisionTreeClassifier(client=client).fit(rows, targets > 0)
+        forest = DaskRandomForestRegressor(5, client=client).fit(rows, targets)
+        extra = DaskExtraTreesClassifier(5, client=client).fit(rows, targets > 0)
     assert_type(tree, DaskDecisionTreeRegressor)
     assert_type(tree.tree_.threshold, NDArray[np.float64])
     assert_type(classifier.to_local(), DecisionTreeClassifier)
     assert_type(tree.to_local(), DecisionTreeRegressor)
+    assert_type(forest, DaskRandomForestRegressor)
+    assert_type(forest.to_local(), RandomForestRegressor)
+    assert_type(extra.to_local(), ExtraTreesClassifier)
     return tree.to_local().predict(X)
 
 
