@@ -28,6 +28,19 @@ pub(crate) trait RunningSums: Criterion {
     /// An upper bound on the decrease of the loss, times both [`RunningSums::weights`].
     fn scaled_bound(&self, running: &Self::Running, weights: [f64; 2]) -> f64;
 
+    /// A number for each row without a weight of its own. Their sum over the rows on the left,
+    /// squared, bounds the decrease of the loss times both [`RunningSums::weights`], as
+    /// [`RunningSums::scaled_bound`] does. `start` has no rows on the left.
+    fn deviation(&self, _start: &Self::Running, _contribution: Self::Contribution) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Bound on the error of such a sum, apart from that of adding and rounding the numbers;
+    /// `None` if there are no such numbers.
+    fn deviation_error(&self, _start: &Self::Running) -> Option<f64> {
+        None
+    }
+
     /// The gain, in units of the node; `None` if a rule forbids the cut. `goes_left` of the cut is
     /// not read.
     fn gain(&self, node: &Self::NodeStats, running: &Self::Running, cut: &OneCut<'_>) -> Option<f64>;

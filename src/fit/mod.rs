@@ -7,8 +7,8 @@
 //!     FitTask::grow_objective                   per criterion: scale the targets, add weights
 //!         grow::grow                            dense X, best split of numbers
 //!         random_splits::grow                   dense X, random thresholds
-//!         sparse::grow                          sparse X, criteria of sums
-//!         general::grow                         all other fits
+//!         sparse::grow                          sparse X
+//!         general::grow                         categories
 //!     with_best_leaves, pruned                  if leaves are limited or have a cost
 //! ```
 //!
@@ -28,7 +28,10 @@ use crate::criterion::{Criterion, RunningSums, TargetRanking, Weighted};
 use crate::data::{AnySource, Cell, Entry, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
-use crate::grow::{Fit, Units, grow, random_splits, sparse};
+use crate::grow::sparse::{self, ColumnSearch};
+use crate::grow::sparse_column::BySums;
+use crate::grow::sparse_sweep::BySweeps;
+use crate::grow::{Fit, Units, grow, random_splits};
 use crate::median::Level;
 use crate::memory::check_room;
 use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
@@ -141,6 +144,8 @@ pub(crate) fn fit_valid<X: Cell>(
     team: &Team,
 ) -> Result<Tree> {
     let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = valid;
+    // The heaps sweep whole columns, of which sparse X has only the entries.
+    let method = if matches!(x, Source::Sparse(_)) { MedianMethod::RankBitmap } else { method };
     let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref() }, rows, rules, order, team };
     let tree = task.grow_any(*objective, weights, method)?;
     limit_leaves(tree.with_outputs(objective.n_outputs())?, *max_leaves, *ccp_alpha)
@@ -355,14 +360,9 @@ impl<X: Cell> Engine for LocalEngine<'_, X> {
         units: Units,
         rules: Rules,
     ) -> Result<Tree> {
-        let FitTask { engine: Self { x, choices }, rows, team, .. } = task;
-        match x {
-            Source::Sparse(x) if choices.is_none_or(|choices| choices.categories.is_none()) => {
-                task.check_memory::<C>(size_of::<Entry<X>>())?;
-                let fit = Fit { x, criterion: &criterion, rules: &rules, choices, team, units };
-                sparse::grow(&fit, rows, &items)
-            }
-            _ => task.grow_locally(&criterion, items, SortedColumn::with_len(0), units, &rules),
+        match task.entries() {
+            Some(x) => task.grow_sparse::<C, BySums>(x, &criterion, &items, Vec::new(), units, &rules),
+            None => task.grow_locally(&criterion, items, SortedColumn::with_len(0), units, &rules),
         }
     }
 
@@ -374,7 +374,7 @@ impl<X: Cell> Engine for LocalEngine<'_, X> {
         units: Units,
         rules: Rules,
     ) -> Result<Tree> {
-        task.grow_locally(&criterion, items, order, units, &rules)
+        task.grow_ranked_locally(&criterion, items, order, units, &rules)
     }
 }
 
@@ -410,6 +410,45 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         let buffers = n_rows * row_bytes;
         let nodes = self.rules.max_nodes(n_rows, 0) * NODE_BYTES;
         check_room(columns.saturating_add(buffers).saturating_add(nodes))
+    }
+
+    /// Sparse X without categories, whose trees are grown from its entries.
+    fn entries(&self) -> Option<&SparseColumns<'_, X>> {
+        match self.engine.x {
+            Source::Sparse(x) if self.engine.choices.is_none_or(|choices| choices.categories.is_none()) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// Grows a tree with a column of targets, for criteria that rank them.
+    fn grow_ranked_locally<C: Criterion>(
+        &self,
+        criterion: &C,
+        items: Vec<C::Item>,
+        order: SortedColumn<C::Item>,
+        units: Units,
+        rules: &Rules,
+    ) -> Result<Tree> {
+        match self.entries() {
+            Some(x) => self.grow_sparse::<C, BySweeps>(x, criterion, &items, order.rows, units, rules),
+            None => self.grow_locally(criterion, items, order, units, rules),
+        }
+    }
+
+    /// Grows a tree from the entries of sparse X. `targets` has the rows in the order of their
+    /// targets, if the criterion ranks them.
+    fn grow_sparse<C: Criterion, S: ColumnSearch<C>>(
+        &self,
+        x: &SparseColumns<'_, X>,
+        criterion: &C,
+        items: &[C::Item],
+        targets: Vec<u32>,
+        units: Units,
+        rules: &Rules,
+    ) -> Result<Tree> {
+        let Self { engine: LocalEngine { choices, .. }, rows, team, .. } = *self;
+        self.check_memory::<C>(size_of::<Entry<X>>())?;
+        sparse::grow::<X, C, S>(&Fit { x, criterion, rules, choices, team, units }, rows, items, targets)
     }
 
     /// Grows a tree with a column of targets, which is empty if the criterion doesn't rank them.

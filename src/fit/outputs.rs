@@ -113,9 +113,9 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         let units = Units { target, impurity, weight: self.rows.weight_unit };
         let order = SortedColumn { rows, items: numbers };
         if C::WEIGHTED {
-            self.grow_locally(&AnyOutputs::<true>::new(outputs), items, order, units, &rules)
+            self.grow_ranked_locally(&AnyOutputs::<true>::new(outputs), items, order, units, &rules)
         } else {
-            self.grow_locally(&AnyOutputs::<false>::new(outputs), items, order, units, &rules)
+            self.grow_ranked_locally(&AnyOutputs::<false>::new(outputs), items, order, units, &rules)
         }
     }
 }

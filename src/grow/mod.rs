@@ -22,7 +22,10 @@ pub(crate) mod random;
 pub(crate) mod random_splits;
 pub(crate) mod sides;
 pub(crate) mod sparse;
-mod sparse_column;
+pub(crate) mod sparse_column;
+pub(crate) mod sparse_sweep;
+#[cfg(test)]
+mod sparse_tests;
 pub(crate) mod subtree;
 mod tiny;
 pub(crate) mod top;

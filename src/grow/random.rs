@@ -114,7 +114,7 @@ impl FeatureDrawer {
 
 /// A cut at a random threshold.
 #[derive(Clone, Copy)]
-pub(super) struct RandomCut {
+pub(crate) struct RandomCut {
     pub threshold: f64,
     /// Rows with values up to the threshold.
     n_up_to: usize,

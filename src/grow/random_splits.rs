@@ -439,7 +439,7 @@ impl<X: Cell, C: Criterion> NodeSearch<'_, '_, X, C> {
 }
 
 /// Least and greatest value of a feature in a node.
-pub(super) struct Extremes<X> {
+pub(crate) struct Extremes<X> {
     least: X,
     greatest: X,
     pub n_missing: usize,

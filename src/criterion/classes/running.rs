@@ -19,6 +19,11 @@ pub(crate) struct ClassRunning {
     whole: f64,
     /// Decrease of the loss for a gain of one.
     unit: f64,
+    /// The share of the second class in the node.
+    share: f64,
+    /// Square root of the decrease of the loss for a deviation of one from that share, if there are
+    /// two classes, times the weights of both sides; rounded up.
+    scale: f64,
 }
 
 impl Clone for ClassRunning {
@@ -33,6 +38,7 @@ impl Clone for ClassRunning {
         self.right.clone_from(&other.right);
         (self.weights, self.sums) = (other.weights, other.sums);
         (self.error, self.whole, self.unit) = (other.error, other.whole, other.unit);
+        (self.share, self.scale) = (other.share, other.scale);
     }
 }
 
@@ -40,7 +46,7 @@ impl<T: ClassSample> RunningSums for Classes<T> {
     type Running = ClassRunning;
 
     fn start(&self, node: &ClassNode, running: &mut ClassRunning) {
-        let ClassRunning { left, right, weights, sums, error, whole, unit } = running;
+        let ClassRunning { left, right, weights, sums, error, whole, unit, share, scale } = running;
         left.clear();
         left.resize(self.n_values, 0);
         right.clear();
@@ -51,6 +57,8 @@ impl<T: ClassSample> RunningSums for Classes<T> {
         *error = (all + self.convex(node.total)) * self.rounding(node.rows);
         *whole = self.part(all, node.total);
         *unit = self.loss_decrease(node, 1.0);
+        *share = node.counts.get(1).map_or(0.0, |&count| count as f64 / node.total as f64);
+        *scale = (2.0 * node.total as f64 * *unit).sqrt() * (1.0 + 1e-12);
     }
 
     #[inline(always)]
@@ -89,6 +97,18 @@ impl<T: ClassSample> RunningSums for Classes<T> {
         };
         // The second term covers the rounding of the parts.
         (parts + parts.abs() * 1e-14 - whole * balance) * unit
+    }
+
+    /// Of two classes: both deviate by as much from their shares of the left side's weight.
+    #[inline(always)]
+    fn deviation(&self, start: &ClassRunning, contribution: T::Contribution) -> f64 {
+        let units = contribution.units() as f64;
+        (f64::from(u8::from(contribution.class() == 1)) - start.share) * units * start.scale
+    }
+
+    fn deviation_error(&self, start: &ClassRunning) -> Option<f64> {
+        let error = start.weights[1] as f64 * f64::EPSILON * start.scale;
+        (self.impurity == Impurity::Gini && self.n_values == 2).then_some(error)
     }
 
     fn gain(&self, node: &ClassNode, running: &ClassRunning, cut: &OneCut<'_>) -> Option<f64> {

@@ -11,16 +11,18 @@
 //! ```
 //!
 //! The rank of a row in its node's table is looked up like that of criteria that rank targets.
-//! `sweep.rs` adds up the gains. The engines see one type for all criteria (`any.rs`). Cost:
+//! `sweep.rs` adds up the gains; `screen.rs` rules out most cuts before. The engines see one type for all criteria (`any.rs`). Cost:
 //! O(rows · outputs) per feature; quantiles have one whole sweep per output, and a sort of each
 //! node's targets per output.
 
 mod any;
+mod screen;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::any::AnyOutputs;
+use self::screen::Screen;
 pub(crate) use self::sweep::OutputCriterion;
 use super::{Criterion, TargetRanking};
 
@@ -46,6 +48,7 @@ pub(crate) struct OutputTables<C: OutputCriterion> {
     /// By open output, as are the tables: the running sums before the first row.
     start: Vec<C::OutputSums>,
     tables: Vec<C::Table>,
+    screen: Screen,
     buffers: TableBuffers<C::Item>,
 }
 
@@ -59,7 +62,8 @@ struct TableBuffers<I> {
 impl<C: OutputCriterion> Default for OutputTables<C> {
     fn default() -> Self {
         let buffers = TableBuffers { items: Vec::new(), order: Vec::new() };
-        Self { open: Vec::new(), contributions: Vec::new(), start: Vec::new(), tables: Vec::new(), buffers }
+        let (contributions, start, tables) = (Vec::new(), Vec::new(), Vec::new());
+        Self { open: Vec::new(), contributions, start, tables, screen: Screen::default(), buffers }
     }
 }
 
@@ -95,7 +99,7 @@ impl<C: OutputCriterion> Outputs<C> {
         place: usize,
         table: &mut OutputTables<C>,
     ) {
-        let OutputTables { open, contributions, start, tables, buffers: TableBuffers { items, order } } = table;
+        let OutputTables { open, contributions, start, tables, buffers: TableBuffers { items, order }, .. } = table;
         let (criterion, node) = (&self.criteria[open[place]], &node.outputs[open[place]]);
         criterion.start_output(node, &mut start[place]);
         items.clear();
@@ -162,6 +166,7 @@ impl<C: OutputCriterion> Outputs<C> {
         for place in 0..table.open.len() {
             self.tabulate_output(node, rows, place, table);
         }
+        C::screen_outputs(self, rows.len(), table);
     }
 
     /// Absolute error of the gains, in units of the loss.

@@ -36,6 +36,9 @@ pub(crate) trait OutputCriterion: Criterion {
     /// The sums of an output with no rows on the left.
     fn start_output(&self, node: &Self::NodeStats, sums: &mut Self::OutputSums);
 
+    /// Describes the rows of a table for the screen of its cuts, if the criterion has one.
+    fn screen_outputs(_outputs: &Outputs<Self>, _n_rows: usize, _table: &mut OutputTables<Self>) {}
+
     /// Offers the cuts that could win. `ranks` has the rows in the order of the feature, by their
     /// rank in the node's table.
     fn sweep_outputs(
@@ -92,6 +95,12 @@ impl<C: RunningSums> Outputs<C> {
 impl<C: RunningSums> OutputCriterion for C {
     type OutputSums = C::Running;
 
+    fn screen_outputs(outputs: &Outputs<Self>, n_rows: usize, table: &mut OutputTables<Self>) {
+        let OutputTables { open, contributions, start, screen, .. } = table;
+        let of_open = open.iter().map(|&output| &outputs.criteria[output]).zip(&*start);
+        screen.describe(n_rows, of_open, open.len(), contributions);
+    }
+
     fn start_output(&self, node: &C::NodeStats, sums: &mut C::Running) {
         self.start(node, sums);
     }
@@ -109,19 +118,29 @@ impl<C: RunningSums> OutputCriterion for C {
         running.clone_from(&table.start);
         // The bounds are summed up, gains are means.
         let scale = outputs.criteria.len() as f64 * (1.0 - SCREEN_SLACK);
-        let mut bar = contest.bar() * scale;
-        for n_left in 1..=cuts.last {
-            for (running, &contribution) in running.iter_mut().zip(table.row(ranks[n_left - 1])) {
-                criterion.add(running, contribution);
+        let (mut n_added, mut bar) = (0, contest.bar() * scale);
+        // Offers the cut if it could win, and returns the bar.
+        let mut consider = |n_left: usize, contest: &mut dyn Contest| {
+            for &rank in &ranks[n_added..n_left] {
+                for (running, &contribution) in running.iter_mut().zip(table.row(rank)) {
+                    criterion.add(running, contribution);
+                }
             }
+            n_added = n_left;
             let weights = criterion.weights(&running[0]);
             let bound: f64 = running.iter().map(|running| criterion.scaled_bound(running, weights)).sum();
-            if bound >= bar * (weights[0] * weights[1])
-                && cuts.allow(n_left)
-                && let Some(gain) = outputs.gain(node, table, running, &cuts.one(n_left))
-            {
+            if bound < bar * (weights[0] * weights[1]) || !cuts.allow(n_left) {
+                return bar;
+            }
+            if let Some(gain) = outputs.gain(node, table, running, &cuts.one(n_left)) {
                 contest.offer(gain, cuts.cut(n_left));
                 bar = contest.bar() * scale;
+            }
+            bar
+        };
+        if !table.screen.sweep(ranks, cuts.last, contest.bar() * scale, |n_left| consider(n_left, contest)) {
+            for n_left in 1..=cuts.last {
+                consider(n_left, contest);
             }
         }
     }

@@ -54,6 +54,15 @@ impl<T: Sample<f64>> RunningSums for Poisson<T> {
         deviation * deviation * running.scale
     }
 
+    #[inline(always)]
+    fn deviation(&self, start: &PoissonRunning, contribution: Sums) -> f64 {
+        (contribution.value as f64 - contribution.weight as f64 * start.mean) * start.scale.sqrt()
+    }
+
+    fn deviation_error(&self, start: &PoissonRunning) -> Option<f64> {
+        Some(start.slack * start.scale.sqrt())
+    }
+
     fn gain(&self, node: &PoissonNode, running: &PoissonRunning, cut: &OneCut<'_>) -> Option<f64> {
         node.gain_of_sums(running.left, cut)
     }

@@ -46,7 +46,8 @@ pub(super) struct KernelBuffers {
 }
 
 impl<T: RankedSample> Quantile<T> {
-    /// Offers the cuts of a feature that could win.
+    /// Offers the cuts of a feature that could win. Without a constraint, the rows behind the last
+    /// cut need not be known, except for the one that follows it.
     pub(super) fn sweep_ranks<P: ContributionsOf<Self>, F: Fn(usize, usize) -> bool, O: Contest>(
         &self,
         node: &QuantileNode,
@@ -61,7 +62,7 @@ impl<T: RankedSample> Quantile<T> {
         ranks.fill(0, &mut scratch.ranks);
         self.apply_constraint(node, table, cuts, scratch);
         let mut ranges = std::mem::take(&mut scratch.ranges);
-        if T::WEIGHTED && table.is_screened {
+        if T::WEIGHTED && table.is_screened && ranks.len() == node.rows {
             ranges.clear();
             self.screen(table, ranks, cuts, contest, scratch, &mut ranges);
         } else {

@@ -54,6 +54,16 @@ impl<T: ValueSample> RunningSums for SquaredError<T> {
         root * root
     }
 
+    #[inline(always)]
+    fn deviation(&self, start: &SquaredRunning, contribution: T::Contribution) -> f64 {
+        let Sums { value, weight } = contribution.sums();
+        (value as f64 - weight as f64 * start.mean) * start.scale
+    }
+
+    fn deviation_error(&self, start: &SquaredRunning) -> Option<f64> {
+        Some(start.slack * start.scale)
+    }
+
     fn gain(&self, node: &SquaredNode, running: &SquaredRunning, cut: &OneCut<'_>) -> Option<f64> {
         Self::gain_of_sums(node, running.left, cut)
     }
