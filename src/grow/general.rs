@@ -1,8 +1,7 @@
 //! The general engine: grows any tree, node by node.
 //!
-//! It serves the fits that `top.rs`, `random_splits.rs` and `sparse.rs` don't: categorical
-//! features, and quantiles or several outputs of sparse columns. Like them, it can draw features
-//! and thresholds and apply monotonic constraints.
+//! It serves fits with categorical features, of sparse X, too. Like the other engines, it can draw
+//! features and thresholds and apply monotonic constraints, and tests compare them with it.
 //! Criteria, sweeps and tie rule are the same, so it would grow the same trees, with values that
 //! are equal up to rounding (`no_choice_at_all` in `tests/choices.rs`). X is read through a trait
 //! object, so the engine is compiled once per criterion.

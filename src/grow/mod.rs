@@ -6,7 +6,7 @@
 //! kernels with loops of fixed length (`tiny.rs`). The limits between them affect the speed, not
 //! the tree: all of them apply the rules of this file. Random thresholds need no order of the rows
 //! (`random_splits.rs`), and sparse columns have only their entries (`sparse.rs`). Categories use
-//! `general.rs`, as do quantiles and several outputs of sparse X.
+//! `general.rs`.
 
 pub(crate) mod assemble;
 mod by_node;

@@ -175,9 +175,13 @@ impl<X: Cell, C: Criterion> SweepSearch<'_, X, C> {
         side.clear();
         side.extend(entries.map(|entry| entry.row));
         has_entry.resize(self.shared.ranks.len(), false);
-        side.iter().for_each(|&row| has_entry[row as usize] = true);
+        for &row in &*side {
+            has_entry[row as usize] = true;
+        }
         let next = self.column.rows.iter().find(|&&row| !has_entry[row as usize]);
-        side.iter().for_each(|&row| has_entry[row as usize] = false);
+        for &row in &*side {
+            has_entry[row as usize] = false;
+        }
         side.extend(next);
     }
 
