@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use self::range::{Offer, Range, Recipe, Twin, recipes};
-use super::Weighted;
 use super::classes::Classes;
 use super::poisson::Poisson;
 use super::squared::{SquaredError, SquaredReport};
+use super::{ValueOrder, Weighted};
 use crate::naive::ExactGain;
 use crate::naive::definition::{self, Definition, Row, lowest, total_weight};
-use crate::naive::draw::{Values, Weights, draw_classes, draw_counts};
+use crate::naive::draw::{Dice, Values, Weights, draw_classes, draw_counts};
 use crate::params::Impurity;
 use crate::split::{Cut, Found};
 
@@ -152,6 +152,21 @@ fn check_exactly<C: Twin>(criterion: &C, definition: Definition, range: &Range) 
     Ok(())
 }
 
+/// A sweep finds the cut that is found cut by cut, without a monotonic constraint and with one of
+/// either sign.
+fn check_order<C: Twin>(criterion: &C, range: &Range) -> TestCaseResult {
+    let node = range.describe(criterion);
+    for sign in [0.0, 1.0, -1.0] {
+        let free = ValueOrder { sign, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        let order = (sign != 0.0).then_some(free);
+        let [found, expected] =
+            [range.find_in_order(criterion, &node, 0.0, order), range.find_one_by_one(criterion, &node, order)]
+                .map(|found| found.map(|found| (found.top.to_bits(), found.gain.to_bits(), found.cut)));
+        prop_assert_eq!(found, expected, "sign {}", sign);
+    }
+    Ok(())
+}
+
 fn differ(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.0 != rows[0].0)
 }
@@ -185,6 +200,30 @@ proptest! {
         let range = recipe.range(true, |dice, x| draw_counts(kind, dice, x));
         prop_assume!(differ(&range.rows));
         check(&Poisson::<Weighted<f64>>::new(1.0), Definition::Poisson, &range)?;
+    }
+
+    #[test]
+    fn cuts_in_order(recipe in recipes(), kind in Values::any(), is_alternating in any::<bool>()) {
+        let numbers = |dice: &mut Dice, x: &[f64]| {
+            if is_alternating { (0..x.len()).map(|row| (row % 2) as f64).collect() } else { kind.draw(dice, x) }
+        };
+        let plain = recipe.range(false, numbers);
+        let weighted = recipe.range(true, numbers);
+        prop_assume!(differ(&plain.rows));
+        check_order(&SquaredError::<f64>::new(SquaredReport::Mean), &plain)?;
+        check_order(&SquaredError::<Weighted<f64>>::new(SquaredReport::Mean), &weighted)?;
+        let counts = |dice: &mut Dice, x: &[f64]| draw_counts(kind, dice, x);
+        let [plain, weighted] = [false, true].map(|is_weighted| recipe.range(is_weighted, counts));
+        if differ(&plain.rows) {
+            check_order(&Poisson::<f64>::new(1.0), &plain)?;
+            check_order(&Poisson::<Weighted<f64>>::new(1.0), &weighted)?;
+        }
+        let codes = |dice: &mut Dice, x: &[f64]| draw_classes(dice, x, 2);
+        let [plain, weighted] = [false, true].map(|is_weighted| recipe.range(is_weighted, codes));
+        for impurity in [Impurity::Gini, Impurity::Entropy] {
+            check_order(&Classes::<u32>::new(impurity, 2, plain.rows.len()), &plain)?;
+            check_order(&Classes::<Weighted<u32>>::new(impurity, 2, plain.rows.len()), &weighted)?;
+        }
     }
 
     #[test]

@@ -386,6 +386,19 @@ proptest! {
     }
 }
 
+/// Under a constraint, cuts without a gain whose children have equal means are allowed or forbidden
+/// alike by both engines.
+#[test]
+fn equal_means_under_a_constraint_by_both_engines() {
+    for seed in (0..60).chain([5_662_875_301_675_549_486]) {
+        for (splitter, missing) in [(Splitter::Best, 0.0), (Splitter::Best, 0.1), (Splitter::Random, 0.0)] {
+            let (n_rows, n_columns, n_distinct, n_features, signs) = (33, 2, 19, 1, vec![1, 0]);
+            let drawing = Drawing { n_rows, n_columns, n_distinct, missing, n_features, signs, splitter, seed };
+            check_drawing(&drawing).unwrap_or_else(|error| panic!("{drawing:?}: {error}"));
+        }
+    }
+}
+
 /// Whatever is drawn is constant, so no feature is evaluated: the root is a leaf, in nodes of every
 /// size.
 #[test]

@@ -49,9 +49,18 @@ impl Center {
 
     /// From values in ascending order with their weights, at least one of them positive.
     pub fn of_weighted(level: Level, rows: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
-        let total = rows.clone().fold(DoubleDouble::default(), |sum, (_, weight)| sum.plus(weight)).value();
+        Self::of_weights::<DoubleDouble>(level, rows)
+    }
+
+    /// The same for weights whose sums are exact in floats, such as counts.
+    pub(crate) fn of_exact_weights(level: Level, rows: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        Self::of_weights::<f64>(level, rows)
+    }
+
+    fn of_weights<S: WeightSum>(level: Level, rows: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let total = rows.clone().fold(S::default(), |sum, (_, weight)| sum.plus(weight)).value();
         let share = Share::new(level, total);
-        let (mut lower, mut upper, mut sum) = (None, f64::NAN, DoubleDouble::default());
+        let (mut lower, mut upper, mut sum) = (None, f64::NAN, S::default());
         for (y, weight) in rows.clone() {
             sum = sum.plus(weight);
             if share.is_met(sum.value()) {
@@ -81,6 +90,36 @@ impl Center {
     #[must_use]
     pub fn pinball_loss(&self, level: Level) -> f64 {
         level.cost_above() * self.above + level.cost_below() * self.below
+    }
+}
+
+/// A sum of weights.
+trait WeightSum: Copy + Default {
+    fn plus(self, weight: f64) -> Self;
+    fn value(self) -> f64;
+}
+
+impl WeightSum for DoubleDouble {
+    #[inline(always)]
+    fn plus(self, weight: f64) -> Self {
+        self.plus(weight)
+    }
+
+    #[inline(always)]
+    fn value(self) -> f64 {
+        self.value()
+    }
+}
+
+impl WeightSum for f64 {
+    #[inline(always)]
+    fn plus(self, weight: f64) -> Self {
+        self + weight
+    }
+
+    #[inline(always)]
+    fn value(self) -> f64 {
+        self
     }
 }
 

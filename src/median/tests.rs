@@ -72,6 +72,8 @@ mod leaves {
             let scaled = sorted.iter().map(|&(y, w)| (y, w * scale));
             let center = Center::of_weighted(exact, scaled);
             prop_assert!((center.pinball_loss(exact) - expected * scale).abs() <= 1e-9 * expected * scale);
+            let counts = || sorted.iter().copied();
+            prop_assert_eq!(Center::of_exact_weights(exact, counts()), Center::of_weighted(exact, counts()));
 
             let repeated: Vec<f64> = sorted.iter().flat_map(|&(y, w)| vec![y; w as usize]).collect();
             let same = Center::of_values(exact, &repeated);

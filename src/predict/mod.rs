@@ -10,6 +10,7 @@
 
 mod chunks;
 mod layout;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
+use super::runs::Runs;
 use crate::data::{Cell, Matrix};
 use crate::naive::draw::Dice;
 use crate::tree::{ArenaNode, Statistics, Test, Tree};
@@ -219,6 +220,32 @@ proptest! {
         check(&tree, &drawn.matrix(&drawn.cells::<f32>(&tree)))?;
         check(&tree, &drawn.matrix(&drawn.cells::<f64>(&tree)))?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn runs_agree_with_the_arena(drawn in Drawn::any(1..200), is_narrow in any::<bool>()) {
+        // Runs are long where there is one feature.
+        let drawn = if is_narrow { Drawn { n_features: 1, ..drawn } } else { drawn };
+        let tree = drawn.tree();
+        let cells = drawn.cells::<f64>(&tree);
+        let x = drawn.matrix(&cells);
+        let runs = Runs::new(&tree).unwrap();
+        for (row, expected) in leaves(&tree, &x).into_iter().enumerate() {
+            prop_assert_eq!(runs.leaf(&tree, |feature| x.get(row, feature)) as i64, expected);
+        }
+    }
+}
+
+/// A table of runs costs about as much as some rows on their way down the chain.
+#[test]
+fn runs_pay_in_deep_trees() {
+    let chain = drawn(10_000, 1, Shape::RightChain).tree();
+    assert!(Runs::pay(&chain, 100) && !Runs::pay(&chain, 10));
+    assert!(!Runs::pay(&drawn(200, 1, Shape::RightChain).tree(), usize::MAX));
+    assert!(!Runs::pay(&drawn(200_000, 1, Shape::Balanced).tree(), usize::MAX));
 }
 
 fn drawn(n_inner: usize, n_features: usize, shape: Shape) -> Drawn {

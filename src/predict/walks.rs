@@ -1,10 +1,12 @@
-//! Which nodes the rows of a prediction walk down: compact ones, or those of the arena.
+//! Which nodes the rows of a prediction walk down: compact ones, those of the arena, or runs of
+//! those.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::layout::{CompactNode, CompactTrees, Layout, Narrow, Wide};
+use super::runs::Runs;
 use super::walk::{self, BLOCK};
 use crate::data::{AnySource, Cell, Matrix, Source};
 use crate::threads::Team;
@@ -21,6 +23,8 @@ const NODES_PER_ROW: usize = 64;
 pub(crate) struct Layouts {
     pub(super) narrow: OnceLock<CompactTrees<Narrow>>,
     pub(super) wide: OnceLock<CompactTrees<Wide>>,
+    /// Instead of a copy, for a single tree that is very deep. `None` if there was no memory.
+    runs: OnceLock<Option<Runs>>,
     /// Rows that walked down the arena so far.
     rows: AtomicUsize,
 }
@@ -58,7 +62,14 @@ impl Layouts {
         if let (None, Some(compact)) = (single, self.wide.get()) {
             return Walks::Wide(compact, x);
         }
-        if self.wait_for_rows(trees, x.n_rows()) || trees.iter().any(|tree| tree.categories.is_some()) {
+        let n_rows = self.rows_with(x.n_rows());
+        if let &[tree] = trees
+            && Runs::pay(tree, n_rows)
+            && let Some(runs) = self.runs.get_or_init(|| Runs::new(tree))
+        {
+            return Walks::Runs(runs, tree, x);
+        }
+        if is_too_early(trees, n_rows) || trees.iter().any(|tree| tree.categories.is_some()) {
             return Walks::Arena(trees, x);
         }
         let fits = trees.iter().all(|tree| Narrow::fits(tree.n_features(), tree.node_count()));
@@ -69,13 +80,17 @@ impl Layouts {
         compact.unwrap_or(Walks::Arena(trees, x))
     }
 
-    /// Whether it is too early to build a copy. The number of rows to come is unknown. So the copy
-    /// is built once walking without it has cost about as much as building it.
-    fn wait_for_rows(&self, trees: &[&Tree], n_rows: usize) -> bool {
-        let n_nodes: usize = trees.iter().map(|tree| tree.node_count()).sum();
-        let rows = self.rows.fetch_add(n_rows, Ordering::Relaxed).saturating_add(n_rows);
-        rows.saturating_mul(NODES_PER_ROW).saturating_mul(trees.len()) < n_nodes
+    /// The number of rows so far, with these.
+    fn rows_with(&self, n_rows: usize) -> usize {
+        self.rows.fetch_add(n_rows, Ordering::Relaxed).saturating_add(n_rows)
     }
+}
+
+/// Whether it is too early to build a copy after this many rows. The number of rows to come is
+/// unknown. So the copy is built once walking without it has cost about as much as building it.
+fn is_too_early(trees: &[&Tree], n_rows: usize) -> bool {
+    let n_nodes: usize = trees.iter().map(|tree| tree.node_count()).sum();
+    n_rows.saturating_mul(NODES_PER_ROW).saturating_mul(trees.len()) < n_nodes
 }
 
 /// The copy, which is built if there is none; `None` if there is not enough memory.
@@ -98,6 +113,7 @@ pub(crate) enum Walks<'a, X> {
     Narrow(&'a CompactTrees<Narrow>, &'a Matrix<'a, f32>),
     Wide(&'a CompactTrees<Wide>, &'a Matrix<'a, X>),
     Arena(&'a [&'a Tree], &'a Matrix<'a, X>),
+    Runs(&'a Runs, &'a Tree, &'a Matrix<'a, X>),
 }
 
 impl<'a, X: Cell> Walks<'a, X> {
@@ -107,6 +123,7 @@ impl<'a, X: Cell> Walks<'a, X> {
             Self::Narrow(compact, x) => Walk::Narrow(compact.layout(tree), x),
             Self::Wide(compact, x) => Walk::Wide(compact.layout(tree), x),
             Self::Arena(trees, x) => Walk::Arena(trees[tree], x),
+            Self::Runs(runs, tree, x) => Walk::Runs(runs, tree, x),
         }
     }
 }
@@ -116,6 +133,7 @@ pub(crate) enum Walk<'a, X> {
     Narrow(Layout<'a, Narrow>, &'a Matrix<'a, f32>),
     Wide(Layout<'a, Wide>, &'a Matrix<'a, X>),
     Arena(&'a Tree, &'a Matrix<'a, X>),
+    Runs(&'a Runs, &'a Tree, &'a Matrix<'a, X>),
 }
 
 impl<X: Cell> Walk<'_, X> {
@@ -138,6 +156,11 @@ impl<X: Cell> Walk<'_, X> {
             Self::Arena(tree, x) => {
                 for (i, leaf) in leaves.iter_mut().enumerate() {
                     *leaf = tree.walk(|feature| x.get(first + i, feature).to_f64(), |_| ()) as u32;
+                }
+            }
+            Self::Runs(runs, tree, x) => {
+                for (i, leaf) in leaves.iter_mut().enumerate() {
+                    *leaf = runs.leaf(tree, |feature| x.get(first + i, feature).to_f64()) as u32;
                 }
             }
         }

@@ -4,9 +4,10 @@ Targets and weights are float64, so they are integers times a power of two. All 
 Python's integers; a gain is a quotient of two integers (squared error, Gini), an integer (absolute
 error, quantiles), or a sum of positive terms of such quotients (entropy, Poisson), so that no digit
 is lost in a difference. ``python tests/python/oracle.py --nodes 100000`` checks that many nodes of
-random fits and prints, for each criterion, how many chose a cut that gains less than another one.
-In forests, the rows and weights of a tree are those of its bag; where features are drawn, a cut is
-compared with the other cuts of its own feature.
+random fits and prints, for each criterion, how many chose a cut that gains less than another one,
+or ended in a leaf although a cut is allowed that gains something. In forests, the rows and weights
+of a tree are those of its bag; where features are drawn, a cut is compared with the other cuts of
+its own feature.
 """
 
 from __future__ import annotations
@@ -27,9 +28,15 @@ from splitwood import (
 )
 
 CRITERIA = ("squared_error", "absolute_error", "quantile", "poisson", "gini", "entropy")
-# Around the limits of the kernels; the larger ones are grown level by level.
+# Rows around the limits of the kernels, and what is checked of such fits: (rows, numbers of
+# features, depth of the tree).
 SIZES = (2, 3, 5, 9, 15, 16, 17, 18, 31, 32, 33, 63, 64, 65, 255, 256, 257, 300)
-LARGE_SIZES = (2047, 2048, 2049, 4095, 4096, 4097)
+SMALL = (SIZES, (1, 2, 3), None)
+LARGE = ((2047, 2048, 2049, 4095, 4096, 4097), (1, 2), 3)
+# `subtree::max_rows` is 16,384 up to 4 features, 512 with 128 and 256 from 256 on: larger nodes are
+# grown level by level. Subtrees number their rows in 16 bits.
+HUGE = ((16383, 16384, 16385, 65535, 65536, 65537), (1,), 1)
+WIDE = ((255, 256, 257, 511, 512, 513), (128, 256), 1)
 WEIGHTS = ("none", "integers", "three decades", "six decades", "twelve decades")
 TARGETS = ("integers", "normal", "heavy tails", "offset", "duplicates")
 CELLS = ("continuous", "ties", "constant", "extreme", "missing")
@@ -108,6 +115,7 @@ class Problem:
     n_classes: int
     min_rows: int
     min_weight: float
+    rules: dict
 
     def gains(self, order):
         """Get (gain, allowed) of each cut of rows in this order, from one row on the left on."""
@@ -184,10 +192,11 @@ class Problem:
             w += self.w[i]
             yield before[-1] - before[place] - after[place + 1], w, weight - w
 
-    def cuts(self, rows, features=None):
-        """List (gain, clear, rows on the left) of all allowed cuts of a node by these features.
+    def cuts(self, rows, features=None, went_left=frozenset()):
+        """List (gain, clear, chosen) of all allowed cuts of a node by these features.
 
-        A cut is clear if no rounding of weights can forbid it.
+        A cut is clear if no rounding of weights can forbid it, and chosen if one of its sides has
+        the rows that went left.
         """
         for feature in range(self.X.shape[1]) if features is None else features:
             x = self.X[rows, feature]
@@ -195,25 +204,27 @@ class Problem:
             missing = [i for i in rows if np.isnan(self.X[i, feature])]
             orders = [known + missing] + ([missing + known] if missing else [])
             for order in orders:
-                cells = self.X[order, feature]
+                cells, n_shared = self.X[order, feature], 0
                 for place, (gain, w, rest) in enumerate(self.gains(order), 1):
                     a, b = cells[place - 1], cells[place]
+                    n_shared += order[place - 1] in went_left
                     if a == b or (np.isnan(a) and np.isnan(b)) or gain is None:
                         continue
                     if min(place, len(order) - place) < self.min_rows:
                         continue
                     if min(w, rest) < self.min_weight * (1.0 - 1e-9):
                         continue
-                    yield gain, min(w, rest) >= self.min_weight * (1.0 + 1e-9), order[:place]
+                    is_clear = min(w, rest) >= self.min_weight * (1.0 + 1e-9)
+                    is_left = n_shared == place == len(went_left)
+                    is_right = n_shared == 0 and place == len(order) - len(went_left)
+                    yield gain, is_clear, is_left or is_right
 
 
 # ---- random fits ---------------------------------------------------------------------------------
 
 
-def draw_problem(rng, sizes):
-    n, n_features = int(rng.choice(sizes)), int(rng.integers(1, 4))
-    if n > 1000:
-        n_features = min(n_features, 2)
+def draw_problem(rng, sizes, widths):
+    n, n_features = int(rng.choice(sizes)), int(rng.choice(widths))
     kinds = {
         "criterion": rng.choice(CRITERIA),
         "weights": rng.choice(WEIGHTS),
@@ -228,6 +239,7 @@ def draw_problem(rng, sizes):
     elif kinds["cells"] == "extreme":
         X = np.sign(X) * 10.0 ** (300 * np.abs(np.tanh(X)))
         X[rng.random(X.shape) < 0.05] = np.inf
+        X[rng.random(X.shape) < 0.05] = -np.inf
     elif kinds["cells"] == "missing":
         X[rng.random(X.shape) < 0.15] = np.nan
     y = {
@@ -262,15 +274,20 @@ def draw_problem(rng, sizes):
         rules["min_samples_leaf"] = int(rng.integers(1, 6))
     if rng.random() < 0.2:
         rules["min_weight_fraction_leaf"] = float(rng.uniform(0, 0.3))
+    if rng.random() < 0.2:
+        rules["min_samples_split"] = int(rng.integers(2, 40))
+    if rng.random() < 0.2:
+        rules["max_depth"] = int(rng.integers(1, 12))
     return kinds, X, y, weight, n_classes, rules
 
 
-def check_fit(rng, sizes, depth=None):
-    """Fit one random problem; yield, for each inner node that is checked, how it compares."""
-    kinds, X, y, weight, n_classes, rules = draw_problem(rng, sizes)
+def check_fit(rng, sizes, widths, depth):
+    """Fit one random problem; yield, for each node that is checked, how it compares."""
+    kinds, X, y, weight, n_classes, rules = draw_problem(rng, sizes, widths)
     criterion = str(kinds["criterion"])
     level = (1, 2)
-    settings = dict(rules, criterion=criterion, n_jobs=int(rng.integers(1, 4)), max_depth=depth)
+    rules["max_depth"] = min(rules.get("max_depth", 10**6), depth or 10**6)
+    settings = dict(rules, criterion=criterion, n_jobs=int(rng.integers(1, 4)))
     if criterion == "quantile":
         level = ((1, 10), (1, 4), (9, 10))[int(rng.integers(3))]
         settings["quantile"] = level[0] / level[1]
@@ -279,7 +296,8 @@ def check_fit(rng, sizes, depth=None):
     def problem(w):
         share = rules.get("min_weight_fraction_leaf", 0.0)
         least = rules.get("min_samples_leaf", 1)
-        return Problem(criterion, level, X, exact_y, w, n_classes, least, share * float(sum(w)))
+        weight = share * float(sum(w))
+        return Problem(criterion, level, X, exact_y, w, n_classes, least, weight, rules)
 
     if rng.random() < 0.8:
         kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
@@ -304,16 +322,25 @@ def check_fit(rng, sizes, depth=None):
 
 
 def check_tree(problem, model, rows, own_feature):
-    """Yield (rows, gain of the split, highest gain, size of the data) of each inner node."""
+    """Yield (rows, gain of the split, highest gain, size of the data) of each node.
+
+    The gain of a leaf is 0. Leaves that a rule or a draw of features may have made are left out.
+    """
     tree = model.tree_
     path = model.decision_path(problem.X[rows]).tocsc()
-    for node in np.flatnonzero(tree.children_left >= 0):
-        here = [rows[int(k)] for k in path[:, int(node)].indices]
+    depths, least = tree.compute_node_depths() - 1, problem.rules.get("min_samples_split", 2)
+    for node in range(tree.node_count):
+        here = [rows[int(k)] for k in path[:, node].indices]
+        if tree.children_left[node] < 0:
+            if own_feature or len(here) < least or depths[node] >= problem.rules["max_depth"]:
+                continue
+            best = max((gain for gain, is_clear, _ in problem.cuts(here) if is_clear), default=0)
+            yield len(here), 0, best, problem.loss_scale(here)
+            continue
         went_left = frozenset(rows[int(k)] for k in path[:, int(tree.children_left[node])].indices)
         features = [int(tree.feature[node])] if own_feature else None
-        found = list(problem.cuts(here, features))
-        sides = {went_left, frozenset(here) - went_left}
-        chosen = max((gain for gain, _, left in found if frozenset(left) in sides), default=None)
+        found = list(problem.cuts(here, features, went_left))
+        chosen = max((gain for gain, _, is_chosen in found if is_chosen), default=None)
         best = max((gain for gain, is_clear, _ in found if is_clear), default=0)
         yield len(here), chosen, best, problem.loss_scale(here)
 
@@ -333,18 +360,18 @@ def judge(chosen, best, scale, criterion):
     return "rounding" if short <= (2.0**-42 if is_ranked else 2.0**-50) * scale else "worse"
 
 
-def explore(n_nodes, seed, sizes, depth=None, report=None):
-    """Check at least this many nodes; count verdicts by criterion, weights and targets."""
+def explore(n_nodes, seed, fits=SMALL, report=None):
+    """Check at least this many nodes of such fits; count verdicts by criterion, weights and targets."""
     rng = np.random.default_rng(seed)
     verdicts, worst, done = Counter(), {}, 0
     while done < n_nodes:
-        for kinds, n_rows, chosen, best, scale in check_fit(rng, sizes, depth):
+        for kinds, n_rows, chosen, best, scale in check_fit(rng, *fits):
             done += 1
             verdict = judge(chosen, best, scale, str(kinds["criterion"]))
             key = (str(kinds["criterion"]), str(kinds["weights"]), str(kinds["targets"]))
             verdicts[(*key, verdict)] += 1
             if verdict in ("worse", "not a cut"):
-                short = 1.0 if chosen is None else float(best - chosen) / float(best)
+                short = float(best - (chosen or 0)) / float(best or 1)
                 seen = worst.get(key, (0.0,))[0]
                 worst[key] = max(
                     (seen, *worst.get(key, ())[1:]), (short, n_rows, float(best), scale)
@@ -358,14 +385,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--large", type=int, default=0, help="nodes of up to 4,097 rows")
+    parser.add_argument("--huge", type=int, default=0, help="nodes of up to 65,537 rows")
+    parser.add_argument("--wide", type=int, default=0, help="nodes of 128 and 256 features")
     parser.add_argument("--seed", type=int, default=None)
     args = parser.parse_args()
     seed = np.random.SeedSequence().entropy % 2**32 if args.seed is None else args.seed
     print(f"seed {seed}")
-    runs = ((args.nodes, SIZES, None), (args.large, LARGE_SIZES, 3))
+    runs = ((args.nodes, SMALL), (args.large, LARGE), (args.huge, HUGE), (args.wide, WIDE))
     verdicts, worst = Counter(), {}
-    for n_nodes, sizes, depth in runs:
-        more, other = explore(n_nodes, seed, sizes, depth)
+    for n_nodes, fits in runs:
+        more, other = explore(n_nodes, seed, fits)
         verdicts, worst = verdicts + more, worst | other
     for criterion in CRITERIA:
         counts = Counter()

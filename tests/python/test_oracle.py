@@ -11,13 +11,14 @@ import oracle
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_node_has_a_better_cut(seed):
-    verdicts, worst = oracle.explore(2_000, seed, oracle.SIZES)
+    verdicts, worst = oracle.explore(2_000, seed)
     assert sum(verdicts.values()) >= 2_000
     assert worst == {}
 
 
-def test_no_large_node_has_a_better_cut():
-    _, worst = oracle.explore(8, 0, oracle.LARGE_SIZES, depth=3)
+@pytest.mark.parametrize("fits", [oracle.LARGE, oracle.HUGE, oracle.WIDE])
+def test_no_large_node_has_a_better_cut(fits):
+    _, worst = oracle.explore(6, 0, fits)
     assert worst == {}
 
 
@@ -26,7 +27,7 @@ def test_gains_in_doubt_are_swept_on_finer_grids(monkeypatch):
     monkeypatch.setattr(oracle, "CRITERIA", ("absolute_error", "quantile"))
     monkeypatch.setattr(oracle, "TARGETS", ("heavy tails",))
     monkeypatch.setattr(oracle, "WEIGHTS", ("integers", "six decades", "twelve decades"))
-    _, worst = oracle.explore(3_000, 11, oracle.SIZES)
+    _, worst = oracle.explore(3_000, 11)
     assert worst == {}
 
 
@@ -51,7 +52,7 @@ def test_the_oracle_knows_its_formulas():
 def test_the_oracle_sees_a_split_that_is_not_the_best():
     # A cut far from the best one is worse, whatever the weights.
     problem = oracle.Problem(
-        "squared_error", (1, 2), np.arange(6.0)[:, None], [0, 0, 0, 9, 9, 9], [1] * 6, 0, 1, 0.0
+        "squared_error", (1, 2), np.arange(6.0)[:, None], [0, 0, 0, 9, 9, 9], [1] * 6, 0, 1, 0.0, {}
     )
     gains = [gain for gain, _, _ in problem.cuts(list(range(6)))]
     assert gains.index(max(gains)) == 2

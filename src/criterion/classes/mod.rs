@@ -106,6 +106,15 @@ impl ClassNode {
     }
 }
 
+/// Buffers of a sweep, by class.
+#[derive(Default)]
+pub(crate) struct ClassScratch {
+    /// Weight on the left.
+    left: Vec<i64>,
+    /// One divided by the weight in the node.
+    reciprocals: Vec<f64>,
+}
+
 impl<T: ClassSample> Classes<T> {
     pub fn new(impurity: Impurity, n_classes: usize, n_rows: usize) -> Self {
         let n_entries = if impurity == Impurity::Entropy && !T::WEIGHTED { n_rows + 1 } else { 0 };
@@ -134,8 +143,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     type Contribution = T::Contribution;
     type NodeStats = ClassNode;
     type Table = ();
-    /// Weight of each class on the left.
-    type Scratch = Vec<i64>;
+    type Scratch = ClassScratch;
     type Ranking = Unranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
@@ -202,9 +210,13 @@ impl<T: ClassSample> Criterion for Classes<T> {
         contributions: &P,
         cuts: &Cuts<F>,
         contest: &mut O,
-        left: &mut Vec<i64>,
+        scratch: &mut ClassScratch,
     ) {
-        self.walk(node, contributions, cuts, contest, left);
+        if T::WEIGHTED && self.impurity == Impurity::Entropy {
+            self.walk_weighted_entropy(node, contributions, cuts, contest, scratch);
+        } else {
+            self.walk(node, contributions, cuts, contest, &mut scratch.left);
+        }
     }
 
     fn gain_of_cut(
@@ -213,7 +225,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
         (): &(),
         contributions: &[T::Contribution],
         cut: &OneCut<'_>,
-        left: &mut Vec<i64>,
+        ClassScratch { left, .. }: &mut ClassScratch,
     ) -> Option<f64> {
         left.clear();
         left.resize(self.n_values, 0);

@@ -1,6 +1,6 @@
 //! HOT: the sweep over a node's rows in a feature's order, and the screen that most cuts fail.
 
-use super::{PoissonNode, Sums};
+use super::{PoissonNode, Sums, h_bound};
 use crate::contribution::Contributions;
 use crate::criterion::Cuts;
 use crate::split::Contest;
@@ -50,11 +50,9 @@ impl Screen {
     /// An upper bound of the gain. `above` is the weight of the child whose mean is above the
     /// node's.
     fn bound(&self, [above, below]: [f64; 2], deviation: f64) -> f64 {
-        let (up, down) = (deviation / above * self.share, deviation / below * self.share);
-        // 2 · h(−x) = x² · (1 + x/3 + x²/6 + x³/10 + …) for x up to 1, where the series sums up to
-        // 2.
-        let halves = above * up * up + below * down * down * (1.0 + down * (1.0 / 3.0 + down * (2.0 / 3.0)));
-        halves * (0.5 + SCREEN_SLACK) / self.share
+        // No mean is below 0, but the deviation is rounded up.
+        let (up, down) = (deviation / above * self.share, (deviation / below * self.share).min(1.0));
+        (above * h_bound(up) + below * h_bound(-down)) * (1.0 + SCREEN_SLACK) / self.share
     }
 }
 

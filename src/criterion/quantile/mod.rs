@@ -98,6 +98,8 @@ pub(crate) struct Quantile<T> {
     targets: Vec<T>,
     /// The grid of the unit that all targets are multiples of, if there is one.
     multiples: Option<Grid>,
+    /// Whether sums of weights are exact in floats, as those of counts are.
+    has_exact_weights: bool,
 }
 
 impl<T: RankedSample> Quantile<T> {
@@ -105,7 +107,8 @@ impl<T: RankedSample> Quantile<T> {
     pub fn new(level: Level, report: QuantileReport, method: MedianMethod, targets: Vec<T>) -> Self {
         debug_assert!(targets.is_sorted_by(|a, b| a.y() <= b.y()));
         let multiples = common_unit(&targets.iter().map(|target| target.y()));
-        Self { level, report, method, targets, multiples }
+        let has_exact_weights = T::WEIGHTED && has_exact_sums(targets.iter().map(|target| target.weight()));
+        Self { level, report, method, targets, multiples, has_exact_weights }
     }
 
     fn targets<'a>(&'a self, global_ranks: &'a [u32]) -> impl Iterator<Item = T> + Clone + 'a {
@@ -151,6 +154,20 @@ impl<T: RankedSample> Quantile<T> {
             QuantileReport::PinballLoss => 1.0,
         }
     }
+}
+
+/// Whether sums of these weights are exact in floats, in any order: all are multiples of a power of
+/// two, of which the sum has at most 2^52.
+fn has_exact_sums(weights: impl Iterator<Item = f64>) -> bool {
+    let (mut total, mut lowest_bit) = (0.0, f64::INFINITY);
+    for weight in weights.filter(|&weight| weight > 0.0) {
+        let bits = weight.to_bits();
+        let leading_bit = f64::from_bits(bits >> 52 << 52);
+        let places_below = 52 - (bits | 1 << 52).trailing_zeros() as i32;
+        total += weight;
+        lowest_bit = f64::min(lowest_bit, leading_bit * 2f64.powi(-places_below));
+    }
+    total <= lowest_bit * 2f64.powi(52)
 }
 
 /// The quantile of a node, and the grids that its targets and weights are put on.
@@ -256,7 +273,12 @@ impl<T: RankedSample> Criterion for Quantile<T> {
             let room = 2f64.powi(62 - weighted_sweep::weight_bits(self.level) as i32);
             let weights = Grid::new(heaviest, weight * room);
             let units = rows.clone().map(|(_, weight)| weights.put(weight)).sum();
-            (Center::of_weighted(self.level, rows), weights, units)
+            let center = if self.has_exact_weights {
+                Center::of_exact_weights(self.level, rows)
+            } else {
+                Center::of_weighted(self.level, rows)
+            };
+            (center, weights, units)
         } else {
             (Center::of_places(self.level, n_rows, y), Grid::ONE, n_rows as i64)
         };
@@ -268,7 +290,7 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         let values = FineGrid::new(self.multiples, range, range * n_rows as f64);
         let deviations = center.absolute_error() / values.unit / weights.unit;
         // The noise of weights of one is that of no weights, so that the trees are the same.
-        let is_whole = |row: T| weights.in_units(row.weight()).fract() == 0.0;
+        let is_whole = |row: T| weights.put(row.weight()) as f64 == weights.in_units(row.weight());
         let exact_units = (!T::WEIGHTED || self.targets(global_ranks).all(is_whole)).then_some(units);
         let (noise, grid_error) = Self::noise(n_rows, deviations, values, exact_units);
         QuantileNode {

@@ -35,6 +35,8 @@ pub(crate) struct QuantileScratch {
     pub(super) highest: Vec<i64>,
     /// The cuts of a feature that are swept.
     ranges: Vec<CutRange>,
+    /// Those that are swept from the back, by their number of rows on the right.
+    mirrored: Vec<CutRange>,
 }
 
 /// Buffers of the kernels.
@@ -146,10 +148,25 @@ impl<T: RankedSample> Quantile<T> {
     /// Writes the gains of these ranges' cuts to the scratch, where the ranks are, and returns the
     /// highest.
     pub(super) fn write_gains(&self, table: &RankTable, ranges: &[CutRange], scratch: &mut QuantileScratch) -> i64 {
-        let QuantileScratch { kernels, ranks, gains, .. } = scratch;
-        gains.resize(gains.len().max(table.sorted.len()), 0);
-        let rank = |place: usize| ranks[place] as usize;
-        self.each_gain(table, rank, ranges, kernels, |n_left, gain| gains[n_left] = gain);
+        let QuantileScratch { kernels, ranks, gains, mirrored, .. } = scratch;
+        let n_rows = table.sorted.len();
+        gains.resize(gains.len().max(n_rows), 0);
+        if !T::WEIGHTED {
+            let rank = |place: usize| ranks[place] as usize;
+            self.each_gain(table, rank, ranges, kernels, |n_left, gain| gains[n_left] = gain);
+            return highest(ranges, gains);
+        }
+        // Weighted rows take long to move. A gain is the same with left and right exchanged, so the
+        // ranges of the back half are reached from the back.
+        let (front, back) = ranges.split_at(ranges.partition_point(|range| range.first <= n_rows / 2));
+        mirrored.clear();
+        mirrored.extend(back.iter().rev().map(|range| CutRange::new(n_rows - range.last, n_rows - range.first)));
+        for (ranges, is_mirrored) in [(front, false), (mirrored.as_slice(), true)] {
+            let rank = |place: usize| ranks[if is_mirrored { n_rows - 1 - place } else { place }] as usize;
+            self.each_gain(table, rank, ranges, kernels, |n_moved, gain| {
+                gains[if is_mirrored { n_rows - n_moved } else { n_moved }] = gain;
+            });
+        }
         highest(ranges, gains)
     }
 

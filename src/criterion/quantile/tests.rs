@@ -474,3 +474,12 @@ fn the_weights_grid_leaves_room_for_the_level() {
         assert!(least >= 0);
     }
 }
+
+#[test]
+fn sums_of_few_bits_are_exact() {
+    let is_exact = |weights: &[f64]| super::has_exact_sums(weights.iter().copied());
+    assert!(is_exact(&[1.0, 0.0, 3.0, 1e15]) && is_exact(&[0.5, 0.25, 1e-300 * 0.0]));
+    assert!(is_exact(&[2f64.powi(-60), 3.0 * 2f64.powi(-60)]));
+    assert!(!is_exact(&[0.1, 0.2]) && !is_exact(&[1.0, 1e-20]) && !is_exact(&[5e-324, 1.0]));
+    assert!(!is_exact(&[1.0, 2f64.powi(52)]) && !is_exact(&[f64::MAX, f64::MAX]));
+}

@@ -434,7 +434,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
         scratch: &mut SquaredScratch,
     ) {
         let fits_64_bits = !T::WEIGHTED && contributions.len() <= FITS_64_BITS;
-        let screen = Screen::new(node.total);
+        let screen = Screen::new(node, cuts.value_order);
         Sweep { node, contributions, cuts, contest, fits_64_bits, screen }.walk(&mut scratch.edges);
     }
 

@@ -3,8 +3,8 @@
 
 use super::{SquaredNode, SumContribution, Sums};
 use crate::contribution::Contributions;
-use crate::criterion::Cuts;
 use crate::criterion::fixed_point::to_f64;
+use crate::criterion::{Cuts, ValueOrder};
 use crate::split::Contest;
 
 /// Rows whose prefix sums are screened together.
@@ -90,18 +90,37 @@ pub(super) struct Screen {
     scale: f64,
     /// The contest's bar times `scale`.
     bar: f64,
+    /// The sign of the monotonic constraint, 0 without one.
+    sign: f64,
+    /// Means that differ by less than this times w · (W − w), or by rounding, may be in order.
+    reach: f64,
 }
 
 impl Screen {
-    pub fn new(total: Sums) -> Self {
-        let (sum, weight) = (total.value as f64, total.weight as f64);
+    pub fn new(node: &SquaredNode, order: Option<ValueOrder>) -> Self {
+        let (sum, weight) = (node.total.value as f64, node.total.weight as f64);
+        // The left mean minus the right one is (s − w · mean) · W / (w · (W − w)) in units of the
+        // means. Both are off by a few roundings of the largest target.
+        let largest = node.lowest.abs().max(node.highest.abs());
+        let means_unit = node.values.unit / node.weights.unit;
         Self {
             mean: sum / weight,
             weight,
             slack: sum * f64::EPSILON * 4.0,
             scale: (1.0 - SCREEN_SLACK) / (weight * weight),
             bar: 0.0,
+            sign: order.map_or(0.0, |order| order.sign),
+            reach: 64.0 * f64::EPSILON * largest / (weight * means_unit),
         }
+    }
+
+    /// False if the means of both sides break the monotonic constraint for certain. Where half of
+    /// the cuts do, the exact test of each would take several times as long as the sweep.
+    #[inline(always)]
+    fn may_be_in_order(&self, sums: FloatSums) -> bool {
+        let against = self.sign * (sums.value - sums.weight * self.mean);
+        let is_broken = against > self.slack + self.reach * self.balance(sums);
+        !is_broken
     }
 
     /// |s − w · S/W|, rounded up.
@@ -179,6 +198,9 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
     /// Offers a cut that has passed the screen.
     #[inline(always)]
     fn offer(&mut self, n_left: usize, sums: Sums) {
+        if !self.screen.may_be_in_order(sums.into()) {
+            return;
+        }
         let gain = self.gain(n_left, sums);
         if gain >= self.contest.bar() && self.allow(n_left, sums) {
             self.contest.offer(gain, self.cuts.cut(n_left));
@@ -227,11 +249,21 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
     #[inline(never)]
     fn offer_survivors(&mut self, start: usize, len: usize, sums: &Block<S>) {
         let len = len.min(self.contributions.len() - 1 - start);
+        self.raise_bar_in_block(start, len, sums);
+        for i in 0..len {
+            if self.screen.passes(sums.floats(i)) {
+                self.offer(start + i + 1, sums.at(i));
+            }
+        }
+    }
+
+    /// Raises the bar to the gain of the best of the block's first cuts.
+    fn raise_bar_in_block(&mut self, start: usize, len: usize, sums: &Block<S>) {
         let mut best = (None, self.screen.bar);
         for i in 0..len {
             let sums = sums.floats(i);
             let (deviation, balance) = (self.screen.deviation(sums), self.screen.balance(sums));
-            if deviation * deviation > best.1 * balance {
+            if deviation * deviation > best.1 * balance && self.screen.may_be_in_order(sums) {
                 best = (Some(i), deviation * deviation / balance);
             }
         }
@@ -241,11 +273,15 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
             self.contest.raise(self.gain(start + i + 1, sums.at(i)));
             self.renew_bar();
         }
-        for i in 0..len {
-            if self.screen.passes(sums.floats(i)) {
-                self.offer(start + i + 1, sums.at(i));
-            }
-        }
+    }
+
+    /// Raises the bar to the gain of the best cut of the last block, which is `len` rows long.
+    #[inline(never)]
+    fn raise_bar_at_end(&mut self, len: usize, before: Sums, block: &mut Block<S>) {
+        let start = self.contributions.len() - len;
+        self.contributions.fill(start, &mut block.contributions[..len]);
+        block.sum_up(len, before);
+        self.raise_bar_in_block(start, len - 1, block);
     }
 
     /// The sum of the contributions of at most one block of rows.
@@ -274,6 +310,11 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
             edges.push(end);
         }
         self.raise_bar_at_edges(edges, &mut block);
+        if self.screen.sign != 0.0 {
+            // A constraint may leave only cuts near the end of a chain that gain something.
+            let (full, last) = ((len - 1) / BLOCK, (len - 1) % BLOCK + 1);
+            self.raise_bar_at_end(last, edges[full - 1], &mut block);
+        }
         // A quarter of a block's range: prefix sums inside a block differ from the line between its
         // edges by no more.
         let reach = 0.25 * BLOCK as f64 * self.node.largest_contribution;
@@ -311,7 +352,7 @@ impl<S: SumContribution, P: Contributions<Contribution = S>, F: Fn(usize, usize)
         let (mut best, mut best_gain) = (None, self.screen.bar);
         for (i, &edge) in edges[..edges.len() - 1].iter().enumerate() {
             let (deviation, balance) = (self.screen.deviation(edge.into()), self.screen.balance(edge.into()));
-            if deviation * deviation > best_gain * balance {
+            if deviation * deviation > best_gain * balance && self.screen.may_be_in_order(edge.into()) {
                 best_gain = deviation * deviation / balance;
                 best = Some((i + 1) * BLOCK);
             }

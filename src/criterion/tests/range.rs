@@ -8,13 +8,13 @@ use crate::contribution::{Carried, TagCell};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::squared::SquaredError;
-use crate::criterion::{Criterion, GainBounds, SmallNode, Weighted};
+use crate::criterion::{Criterion, GainBounds, OneCut, SmallNode, ValueOrder, Weighted};
 use crate::naive;
 use crate::naive::definition::{Definition, Row, total_weight};
 use crate::naive::draw::{Cells, Dice, Weights};
 use crate::params::Rules;
 use crate::scan::{Feature, scan};
-use crate::split::{Cut, Found, Tournament};
+use crate::split::{Contest, Cut, Found, Tournament};
 
 /// A criterion with a definition: rows of the definition become its items.
 pub trait Twin: Criterion {
@@ -128,6 +128,17 @@ impl Range {
     /// The best cut of the feature if another feature has found a gain of `incumbent`, as in large
     /// nodes.
     pub fn find<C: Twin>(&self, criterion: &C, node: &C::NodeStats, incumbent: f64) -> Option<Found> {
+        self.find_in_order(criterion, node, incumbent, None)
+    }
+
+    /// The same with a monotonic constraint.
+    pub fn find_in_order<C: Twin>(
+        &self,
+        criterion: &C,
+        node: &C::NodeStats,
+        incumbent: f64,
+        value_order: Option<ValueOrder>,
+    ) -> Option<Found> {
         let items = self.items::<C>();
         let contributions = Carried {
             items: &items,
@@ -135,10 +146,35 @@ impl Range {
             tag: |_| <C::Bounds as GainBounds<C>>::TagCell::from_u32(|| unreachable!()),
         };
         let feature =
-            Feature { contributions, value: |place: usize| self.values[place], has_missing: true, value_order: None };
+            Feature { contributions, value: |place: usize| self.values[place], has_missing: true, value_order };
         let mut tournament = Tournament::new();
         tournament.restart(criterion.noise(node), incumbent);
         scan(criterion, node, &C::Table::default(), &feature, &self.rules, &mut tournament, &mut C::Scratch::default());
+        tournament.found()
+    }
+
+    /// The same cut by cut, without a sweep.
+    pub fn find_one_by_one<C: Twin>(
+        &self,
+        criterion: &C,
+        node: &C::NodeStats,
+        value_order: Option<ValueOrder>,
+    ) -> Option<Found> {
+        let (n_rows, n_missing) = (self.rows.len(), self.values.iter().filter(|value| value.is_nan()).count());
+        let contributions: Vec<_> =
+            self.items::<C>().into_iter().map(|item| criterion.contribution(node, item, || unreachable!())).collect();
+        let mut tournament = Tournament::new();
+        tournament.restart(criterion.noise(node), 0.0);
+        for cut in naive::cuts(&self.values, self.rules.min_rows_leaf) {
+            let (front, back) = if cut.missing_left { (cut.n_left - n_missing, n_missing) } else { (cut.n_left, 0) };
+            let goes_left: Vec<bool> = (0..n_rows).map(|place| place < front || place >= n_rows - back).collect();
+            let (n_left, min_weight) = (cut.n_left, self.rules.min_weight_leaf);
+            let one = OneCut { goes_left: &goes_left, n_left, min_weight, value_order };
+            let scratch = &mut C::Scratch::default();
+            if let Some(gain) = criterion.gain_of_cut(node, &C::Table::default(), &contributions, &one, scratch) {
+                tournament.offer(gain, cut);
+            }
+        }
         tournament.found()
     }
 
