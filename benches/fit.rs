@@ -8,7 +8,10 @@ mod friedman;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use friedman::Friedman;
-use splitwood::{Cell, ColumnOrders, Loss, Matrix, MaxFeatures, MedianMethod, Params, Splitter, Target, fit};
+use splitwood::{
+    Bags, Cell, ColumnOrders, ForestParams, Loss, Matrix, MaxFeatures, MedianMethod, Params, Splitter, Target, fit,
+    fit_forest,
+};
 
 fn main() {
     divan::main();
@@ -194,6 +197,23 @@ fn random_thresholds<const CLASSES: bool>(bencher: Bencher<'_, '_>, n_jobs: i64)
     bencher
         .counter(ItemsCount::new(data.n_rows * data.n_columns))
         .bench(|| fit(&x, target, None, loss, &params).unwrap());
+}
+
+/// Ten trees of a random forest, without and with out-of-bag predictions. Gini draws the square root
+/// of the number of features.
+#[divan::bench(args = [false, true], consts = [false, true], sample_count = 5)]
+fn forest_1_thread<const CLASSES: bool>(bencher: Bencher<'_, '_>, out_of_bag: bool) {
+    let data = Friedman::new(100_000, 10);
+    let (cells, codes) = (data.narrow(), data.classes(2));
+    let x = Matrix::from_rows(&cells, data.n_rows, data.n_columns).unwrap();
+    let (target, loss, max_features) = if CLASSES {
+        (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Gini, MaxFeatures::Sqrt)
+    } else {
+        (Target::Values(&data.y), Loss::SquaredError, MaxFeatures::All)
+    };
+    let tree = Params { max_features, n_jobs: Some(1), ..Params::default() };
+    let params = ForestParams { tree, bags: Bags::Bootstrap(data.n_rows), out_of_bag, ..ForestParams::new(10, 1) };
+    bencher.bench(|| fit_forest(&x, target, None, loss, &params).unwrap());
 }
 
 /// Ten distinct values per column.

@@ -151,9 +151,10 @@ impl<'a, X: Cell, C: Criterion> NodeEngine<C> for Table<'a, X, C> {
         let OpenNode { rows: NodeRows { rows, items, targets }, depth, inherited, .. } = open;
         let worker = &mut workers[0];
         let threshold = X::not_above(cut.threshold);
+        // Without a branch on the cell, which would be mispredicted for up to half of the rows.
         let goes_left = |row| {
             let cell = self.cells.value(row, feature);
-            cell <= threshold || (cut.missing_left && cell.is_missing())
+            (cell <= threshold) | (cut.missing_left & cell.is_missing())
         };
         let n_left = partition_with_items(rows, items, goes_left, &mut worker.spare);
         let n_left_targets =

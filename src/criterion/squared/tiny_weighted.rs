@@ -47,6 +47,16 @@ fn items(rows: &[u8], targets: &TinyTargets) -> ([Weighted<f64>; MAX_ROWS], usiz
     (items, rows.len())
 }
 
+/// The same in `N` items, of which the last ones repeat the first target, with weight 0.
+#[inline(always)]
+fn padded<const N: usize>(rows: &[u8], targets: &TinyTargets) -> [Weighted<f64>; N] {
+    let mut items = [Weighted { y: targets.y[rows[0] as usize % MAX_ROWS], weight: 0.0 }; N];
+    for (item, &row) in items.iter_mut().zip(rows) {
+        *item = Weighted { y: targets.y[row as usize % MAX_ROWS], weight: targets.weights[row as usize % MAX_ROWS] };
+    }
+    items
+}
+
 impl TinyWeightedSquaredError {
     fn summary(&self) -> TinySummary {
         let stats = &self.node.stats;
@@ -94,6 +104,14 @@ impl TinyKernel<SquaredError<Weighted<f64>>> for TinyWeightedSquaredError {
         if (left - right).abs() > CLOSE_WEIGHTS * (left + right) {
             return left > right;
         }
+        // Counts of a bootstrap are exact in both, and often equal.
+        let is_count = |&row: &u8| {
+            let weight = targets.weights[row as usize % MAX_ROWS];
+            f64::from(weight as u16) == weight
+        };
+        if rows.into_iter().flatten().all(is_count) {
+            return left > right;
+        }
         let [left, right] = rows.map(|rows| {
             let (items, len) = items(rows, targets);
             SquaredNode::weight_of(&items[..len])
@@ -108,21 +126,20 @@ impl TinyKernel<SquaredError<Weighted<f64>>> for TinyWeightedSquaredError {
     }
 
     fn describe_pair(&mut self, [a, b]: [usize; 2], targets: &TinyTargets) -> TinySummary {
-        let (items, len) = items(&[a as u8, b as u8], targets);
-        self.node.stats = SquaredNode::of_many(&items[..len]);
+        self.node.stats = SquaredNode::of_padded(&padded::<2>(&[a as u8, b as u8], targets), 2);
         self.summary()
     }
 
     #[inline(always)]
     fn describe<const N: usize>(&mut self, rows: &[u8], targets: &TinyTargets) -> TinySummary {
-        let (items, len) = items(rows, targets);
-        let stats = SquaredNode::of_many(&items[..len]);
+        let (items, len) = (padded::<N>(rows, targets), rows.len());
+        let stats = SquaredNode::of_padded(&items, len);
         let node = &mut self.node;
         let grids = NodeGrids { lowest: stats.lowest, values: stats.values, weights: stats.weights };
         node.weight = stats.weight();
         let mean = stats.total.value as f64 * stats.values.unit / node.weight;
         let (mut lightest, mut heaviest) = (f64::INFINITY, 0.0);
-        for (item, &row) in items[..len].iter().zip(rows) {
+        for (item, &row) in items.iter().zip(rows) {
             let row = row as usize % MAX_ROWS;
             node.sums[row] = grids.put(*item);
             node.weights[row] = item.weight;
@@ -186,5 +203,63 @@ impl TinyGains for TinyWeightedNode {
     fn exact_gain(&self, left: &[u8]) -> f64 {
         let sums = left.iter().fold(Sums::default(), |sums, &row| sums.plus(self.sums[row as usize % MAX_ROWS]));
         self.stats.gain(left.len(), sums, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire;
+    use proptest::prelude::*;
+
+    /// Targets and weights of up to `n` rows.
+    fn drawn(n: usize) -> impl Strategy<Value = TinyTargets> {
+        let y = prop_oneof![(-3..3).prop_map(f64::from), -1e3..1e3, Just(1e9)];
+        let weight = prop_oneof![4 => (1..4).prop_map(f64::from), 1 => 1e-3..1e3, 1 => Just(1e100), 1 => Just(7e4)];
+        prop::collection::vec((y, weight), n).prop_map(|rows| {
+            let mut targets = TinyTargets::default();
+            for (row, (y, weight)) in rows.into_iter().enumerate() {
+                (targets.y[row], targets.weights[row]) = (y, weight);
+            }
+            targets
+        })
+    }
+
+    fn check_padded<const N: usize>(rows: &[u8], targets: &TinyTargets) {
+        let (items, len) = items(rows, targets);
+        let found = SquaredNode::of_padded(&padded::<N>(rows, targets), len);
+        assert_eq!(found.to_bytes(), SquaredNode::of_many(&items[..len]).to_bytes());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn tiny_nodes_are_described_as_any_other(
+            targets in drawn(MAX_ROWS),
+            rows in Just((0..MAX_ROWS as u8).collect::<Vec<u8>>()).prop_shuffle(),
+        ) {
+            check_padded::<2>(&rows[..2], &targets);
+            check_padded::<4>(&rows[..3], &targets);
+            check_padded::<4>(&rows[..4], &targets);
+            for len in 5..=8 {
+                check_padded::<8>(&rows[..len], &targets);
+            }
+            for len in 9..=MAX_ROWS {
+                check_padded::<16>(&rows[..len], &targets);
+            }
+        }
+
+        #[test]
+        fn the_heavier_side_is_that_of_the_grids(targets in drawn(MAX_ROWS), n in 2..=MAX_ROWS, n_left in 1..MAX_ROWS) {
+            let rows: Vec<u8> = (0..n as u8).collect();
+            let (left, right) = rows.split_at(n_left.min(n - 1));
+            let weight = |rows: &[u8]| {
+                let (items, len) = items(rows, &targets);
+                SquaredNode::weight_of(&items[..len])
+            };
+            let found = TinyWeightedSquaredError::is_heavier([left, right], &targets);
+            prop_assert_eq!(found, weight(left) > weight(right));
+        }
     }
 }
