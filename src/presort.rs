@@ -16,7 +16,7 @@
 //!
 //! Cost: O(rows) per feature. Memory: 8 to 16 bytes per row and thread, freed at the end.
 
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::{CodedColumn, CodedColumns, Columns, SortedColumn};
 use crate::data::{Cell, Matrix, Rows};
 use crate::memory::prefetch;
 use crate::threads::Team;
@@ -54,10 +54,12 @@ struct SortBuffers {
 }
 
 /// Sorts every feature of `x` for the given rows; `items` has the target of every row of `x`.
+/// Features with at most `max_codes` distinct values are coded instead, but none if it is 0.
 pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
     x: &Matrix<'_, X>,
     rows: &Rows,
     items: &[T],
+    max_codes: usize,
     team: &Team,
 ) -> Columns<T> {
     let mut features: Vec<SortedColumn<T>> =
@@ -69,17 +71,53 @@ pub(crate) fn presort<X: Cell, T: Copy + Default + Send + Sync>(
 
     let mut has_missing = vec![false; features.len()];
     let mut buffers: Vec<SortBuffers> = (0..team.threads()).map(|_| SortBuffers::default()).collect();
-    let mut work: Vec<_> = features.iter_mut().zip(&mut has_missing).enumerate().collect();
-    team.each(&mut work, &mut buffers, |buffers, (feature, (column, missing))| {
+    let mut coded: Vec<Option<CodedColumn>> = features.iter().map(|_| None).collect();
+    let mut work: Vec<_> = features.iter_mut().zip(&mut has_missing).zip(&mut coded).enumerate().collect();
+    team.each(&mut work, &mut buffers, |buffers, (feature, ((column, missing), coded))| {
         if !team.cancelled() {
             let feature = *feature;
+            if max_codes > 0 {
+                **coded = code_column(x, rows, feature, &column.rows, max_codes);
+            }
+            if coded.is_some() {
+                **missing = has_nan(&column.rows);
+                **column = SortedColumn::with_len(0);
+                return;
+            }
             sort_column(column, rows, items, |row| x.get(row as usize, feature), buffers);
             let last = column.rows[column.rows.len() - 1];
             **missing = x.get(last as usize, feature).to_f64().is_nan();
         }
     });
     drop(work);
-    Columns { features, has_missing, targets: SortedColumn::with_len(0) }
+    let ascending = || {
+        let (ids, items) = (rows.ids(), rows.pick(items.to_vec()));
+        SortedColumn { rows: ids, items }
+    };
+    let coded = CodedColumns::new(coded, ascending);
+    Columns { features, has_missing, targets: SortedColumn::with_len(0), coded }
+}
+
+/// The codes of a feature, from the high words of its keys; `None` if it has more distinct values.
+fn code_column<X: Cell>(
+    x: &Matrix<'_, X>,
+    rows: &Rows,
+    feature: usize,
+    high_keys: &[u32],
+    max_codes: usize,
+) -> Option<CodedColumn> {
+    let keys = high_keys.iter().enumerate().map(|(place, &high)| {
+        let row = rows.id(place);
+        // Read only where a key has a low word.
+        let low = if size_of::<X>() > size_of::<u32>() { x.get(row as usize, feature).low_key().unwrap_or(0) } else { 0 };
+        (row, u64::from(high) << 32 | u64::from(low))
+    });
+    CodedColumn::new(x.n_rows(), keys, max_codes)
+}
+
+/// Whether any of these high words of keys is that of NaN.
+fn has_nan(high_keys: &[u32]) -> bool {
+    high_keys.contains(&u32::MAX)
 }
 
 /// Writes the high words of each feature's keys, in row order, into the memory of its row ids.
@@ -215,7 +253,7 @@ mod tests {
         let x = Matrix::from_rows(cells, cells.len() / n_columns, n_columns).unwrap();
         let rows = Rows::new(x.n_rows(), weights).unwrap();
         let items: Vec<f64> = (0..x.n_rows()).map(|row| row as f64 * 3.0).collect();
-        let columns = presort(&x, &rows, &items, &Team::new(None, 1, usize::MAX).unwrap());
+        let columns = presort(&x, &rows, &items, 0, &Team::new(None, 1, usize::MAX).unwrap());
         for feature in 0..n_columns {
             let expected = naive::sorted_rows(&x, &rows, feature);
             assert_eq!(columns.features[feature].rows, expected);
@@ -223,6 +261,22 @@ mod tests {
             assert_eq!(columns.features[feature].items, carried);
             let any_nan = expected.iter().any(|&row| x.get(row as usize, feature).to_f64().is_nan());
             assert_eq!(columns.has_missing[feature], any_nan);
+        }
+        let mut columns = presort(&x, &rows, &items, 300, &Team::new(None, 1, usize::MAX).unwrap());
+        for feature in 0..n_columns {
+            let expected = naive::sorted_rows(&x, &rows, feature);
+            columns.coded.put_in_order(feature, 0..rows.len());
+            let column = columns.coded.column(feature, &columns.features);
+            assert_eq!(column.rows, expected);
+            let any_nan = expected.iter().any(|&row| x.get(row as usize, feature).to_f64().is_nan());
+            assert_eq!(columns.has_missing[feature], any_nan);
+            let key = |row: u32| {
+                let value = x.get(row as usize, feature);
+                (value.high_key(), value.low_key())
+            };
+            let n_distinct = 1 + expected.windows(2).filter(|pair| key(pair[0]) != key(pair[1])).count();
+            let is_coded = columns.coded.get(feature).is_some();
+            assert!(is_coded == (n_distinct <= 300) || n_distinct > 256, "{n_distinct} {is_coded}");
         }
     }
 

@@ -12,7 +12,7 @@
 //! Cost: one sweep per feature and node, two if the node has missing values in the feature.
 
 use crate::contribution::{Contributions, MissingFirst};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, ValueOrder};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, GainBounds, GroupOf, GroupSums, ValueOrder};
 use crate::data::Cell;
 use crate::params::Rules;
 use crate::split::{Contest, partition_point};
@@ -51,6 +51,39 @@ pub(crate) fn scan<C: Criterion, P: ContributionsOf<C>, X: Cell>(
         let cuts = feature.missing_first_cuts(contributions.n_missing, rules);
         if cuts.first <= cuts.last {
             criterion.sweep(node, table, &contributions, &cuts, contest, scratch);
+        }
+    }
+}
+
+/// [`scan`] of a coded feature, by its groups in the order of their values, which may be empty. The
+/// last one has the missing values if the feature has any.
+pub(crate) fn scan_groups<C: Criterion>(
+    criterion: &C,
+    node: &C::NodeStats,
+    groups: &[GroupOf<C>],
+    has_missing: bool,
+    value_order: Option<ValueOrder>,
+    rules: &Rules,
+    contest: &mut impl Contest,
+) {
+    let cuts = |first: usize, missing_left: bool| Cuts {
+        same: |_, _| false,
+        first,
+        last: criterion.rows(node) - rules.min_rows_leaf,
+        min_weight: rules.min_weight_leaf,
+        missing_left,
+        value_order,
+    };
+    let is_full = |group: &GroupOf<C>| group.rows > 0;
+    C::Groups::sweep(criterion, node, groups.iter().copied().filter(is_full), &cuts(rules.min_rows_leaf, false), contest);
+    if has_missing
+        && let Some((missing, values)) = groups.split_last()
+        && missing.rows > 0
+    {
+        let cuts = cuts(rules.min_rows_leaf.max(missing.rows as usize + 1), true);
+        if cuts.first <= cuts.last {
+            let missing_first = std::iter::once(*missing).chain(values.iter().copied().filter(is_full));
+            C::Groups::sweep(criterion, node, missing_first, &cuts, contest);
         }
     }
 }

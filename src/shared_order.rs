@@ -13,7 +13,7 @@
 //! forward pass over a column, with two random reads per row. Memory: 4 bytes per cell of X, and 4
 //! bytes per row and tree that is being grown.
 
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::{CodedColumns, Columns, SortedColumn};
 use crate::data::{Cell, Matrix, Rows};
 use crate::presort::presort;
 use crate::threads::Team;
@@ -42,7 +42,7 @@ impl SharedOrder {
 
 fn sort<X: Cell>(x: &Matrix<'_, X>, team: &Team) -> Vec<Vec<u32>> {
     let Ok(rows) = Rows::new(x.n_rows(), None) else { unreachable!("there are no weights to refuse") };
-    let columns = presort(x, &rows, &vec![(); x.n_rows()], team).features;
+    let columns = presort(x, &rows, &vec![(); x.n_rows()], 0, team).features;
     columns.into_iter().map(|column| column.rows).collect()
 }
 
@@ -87,7 +87,7 @@ impl<'a> TreeOrder<'a> {
             x.get(column.rows[self.n_rows - 1] as usize, feature).is_missing()
         };
         let has_missing = features.iter().enumerate().map(is_missing).collect();
-        Some(Columns { features, has_missing, targets: SortedColumn::with_len(0) })
+        Some(Columns { features, has_missing, targets: SortedColumn::with_len(0), coded: CodedColumns::none() })
     }
 
     /// The tree's rows in the order of their targets, with their items. `None` if the targets are
@@ -144,7 +144,7 @@ mod tests {
                 .collect();
             let own = Matrix::from_rows(&own, rows.len(), 3).unwrap();
             let items: Vec<u32> = (0..rows.len() as u32).map(|i| 3 * i).collect();
-            let expected = presort(&own, &Rows::new(rows.len(), None).unwrap(), &items, &team);
+            let expected = presort(&own, &Rows::new(rows.len(), None).unwrap(), &items, 0, &team);
 
             let shared = SharedOrder::new(Some(&x), Some(&cells[..n]), &team);
             let order = TreeOrder::new(&shared, n, &rows.ids(), &columns);

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{
-    ColumnOrders, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size, SparseColumns, Splitter,
+    ColumnOrders, ColumnStorage, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size, SparseColumns, Splitter,
     Target, Tree, fit, fit_sparse,
 };
 
@@ -101,6 +101,7 @@ fn params(dice: &mut Dice, n_columns: usize) -> Params {
         column_orders: seldom(dice, ColumnOrders::Auto, |dice| {
             if dice.chance(0.5) { ColumnOrders::Carried } else { ColumnOrders::OnDemand }
         }),
+        column_storage: seldom(dice, ColumnStorage::Auto, |_| ColumnStorage::Coded),
         n_jobs: seldom(dice, Some(1), |dice| Some(integer(dice))),
     }
 }

@@ -292,7 +292,7 @@ impl<X: Cell + Wire> Engine for ColumnEngine<X> {
     ) -> Result<ColumnWorker> {
         let ColumnEngine { columns: own, n_rows, n_jobs } = task.engine;
         let team = Team::new(n_jobs, task.rows.len(), n_rows * own.features.len())?;
-        let columns = Columns { targets: order, ..presort(&own.matrix(n_rows)?, task.rows, &items, &team) };
+        let columns = Columns { targets: order, ..presort(&own.matrix(n_rows)?, task.rows, &items, 0, &team) };
         let shared = Shared { own, n_rows, criterion, items, rules, units, team };
         Ok(ColumnWorker(Box::new(LevelWorker::new(shared, columns, task.rows))))
     }

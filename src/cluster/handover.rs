@@ -17,7 +17,7 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::column_worker::Shared;
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::{CodedColumns, Columns, SortedColumn};
 use crate::criterion::{Criterion, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::error::Result;
@@ -160,7 +160,7 @@ impl<X: Cell + Wire, C: Criterion> SmallNodes<X, C> {
         let all: Vec<u32> = kept.iter().flat_map(|node| node.rows.iter().copied()).collect();
         let key = if C::Ranking::RANKED { &mut targets } else { &mut features[0] };
         key.items = key.rows.iter().map(|&row| shared.items[all[row as usize] as usize]).collect();
-        Ok((cells, Columns { features, has_missing: self.has_missing.clone(), targets }))
+        Ok((cells, Columns { features, has_missing: self.has_missing.clone(), targets, coded: CodedColumns::none() }))
     }
 }
 

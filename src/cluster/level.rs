@@ -179,7 +179,7 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
     }
 
     fn search(&mut self) -> Findings {
-        let Self { shared, columns: Columns { features, has_missing, .. }, open, .. } = self;
+        let Self { shared, columns: Columns { features, has_missing, coded, .. }, open, .. } = self;
         let x = shared.matrix();
         let waiting: Vec<_> = self.waiting.iter().map(|subtree| subtree.range.clone()).collect();
         let search = LevelSearch {
@@ -191,9 +191,10 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
             sides: &self.sides,
             ranks: &self.ranks,
             has_missing,
+            coded,
             draws: false,
         };
-        let candidates = search.run(features, &mut self.workers);
+        let candidates = search.run(features, &mut [], &mut self.workers);
         let (fit, worker) = (search.fit, &mut self.workers[0]);
         let mut findings = Vec::with_capacity(open.len());
         for (k, open) in open.iter().enumerate() {

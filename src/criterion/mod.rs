@@ -13,12 +13,14 @@
 //! | `Ranking` | [`TargetRanking`]: the order of the targets counts | [`Unranked`] |
 //! | `Bounds` | [`GainBounds`]: features are ruled out without a sweep | [`NoBounds`] |
 //! | `TinyKernel` | [`TinyKernel`]: nodes of up to 16 rows have a kernel | [`NoTinyKernel`] |
+//! | `Groups` | [`GroupSums`]: sums over rows with equal values | [`NoGroups`] |
 
 mod bounds;
 pub(crate) mod classes;
 mod common_unit;
 mod cuts;
 pub(crate) mod fixed_point;
+mod groups;
 pub(crate) mod outputs;
 pub(crate) mod poisson;
 pub(crate) mod quantile;
@@ -34,6 +36,7 @@ pub(crate) use self::bounds::{BoundVerdict, ContributionsOf, GainBounds, NoBound
 pub(crate) use self::common_unit::FineGrid;
 pub(crate) use self::cuts::{Cuts, OneCut, ValueOrder};
 pub(crate) use self::fixed_point::Grid;
+pub(crate) use self::groups::{Group, GroupOf, GroupSums, NoGroups};
 pub(crate) use self::ranking::{Ranked, TargetRanking, Unranked};
 pub(crate) use self::running::RunningSums;
 pub(crate) use self::sample::{LabelOrder, Sample, Weighted};
@@ -56,6 +59,7 @@ pub(crate) trait Criterion: Sync + Sized {
     type Ranking: TargetRanking<Self::Item>;
     type Bounds: GainBounds<Self>;
     type TinyKernel: TinyKernel<Self> + Send;
+    type Groups: GroupSums<Self>;
     /// Whether rows have weights of their own.
     const WEIGHTED: bool;
     /// Whether nodes that are not pure often have no cut with a gain, as around medians.

@@ -19,22 +19,23 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::{Columns, MAX_CODES, SortedColumn};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport};
-use crate::criterion::{Criterion, RunningSums, TargetRanking, Weighted};
+use crate::criterion::{Criterion, GroupSums, RunningSums, TargetRanking, Weighted};
 use crate::data::{AnySource, Cell, Entry, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
 use crate::grow::sparse::{self, ColumnSearch};
 use crate::grow::sparse_column::BySums;
 use crate::grow::sparse_sweep::BySweeps;
+use crate::grow::subtree::max_rows;
 use crate::grow::{Fit, Units, grow, random_splits};
 use crate::median::Level;
 use crate::memory::check_room;
-use crate::params::{Choices, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
+use crate::params::{Choices, ColumnStorage, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
 use crate::presort::presort;
 use crate::shared_order::TreeOrder;
 use crate::threads::Team;
@@ -143,12 +144,12 @@ pub(crate) fn fit_valid<X: Cell>(
     order: Option<&TreeOrder<'_>>,
     team: &Team,
 ) -> Result<Tree> {
-    let ValidFit { rows, rules, choices, max_leaves, ccp_alpha, objective } = valid;
+    let &ValidFit { ref rows, ref rules, ref choices, storage, max_leaves, ccp_alpha, objective } = valid;
     // The heaps sweep whole columns, of which sparse X has only the entries.
     let method = if matches!(x, Source::Sparse(_)) { MedianMethod::RankBitmap } else { method };
-    let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref() }, rows, rules, order, team };
-    let tree = task.grow_any(*objective, weights, method)?;
-    limit_leaves(tree.with_outputs(objective.n_outputs())?, *max_leaves, *ccp_alpha)
+    let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref(), storage }, rows, rules, order, team };
+    let tree = task.grow_any(objective, weights, method)?;
+    limit_leaves(tree.with_outputs(objective.n_outputs())?, max_leaves, ccp_alpha)
 }
 
 /// Limits the leaves of a grown tree, and prunes it.
@@ -156,6 +157,9 @@ pub(crate) fn limit_leaves(tree: Tree, max_leaves: usize, ccp_alpha: f64) -> Res
     let tree = if max_leaves < tree.n_leaves() { tree.with_best_leaves(max_leaves)? } else { tree };
     if ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(ccp_alpha) }
 }
+
+/// Rows per code in the smallest node that is searched by codes.
+const CODE_ROWS: usize = 4;
 
 /// Memory of a fit beside its columns: bytes per row, bytes per row and worker, bytes per node.
 const ROW_BYTES: usize = 32;
@@ -165,6 +169,9 @@ const NODE_BYTES: usize = 48;
 /// and bytes per row and worker.
 const RANKED_ROW_BYTES: [usize; 2] = [52, 84];
 const RANKED_WORKER_ROW_BYTES: usize = 12;
+/// The same where features may be coded: lists of rows and their items. The codes and the groups of
+/// a feature take less than a sorted column.
+const CODED_ROW_BYTES: usize = 36;
 
 /// A fit before its criterion is chosen.
 pub(crate) struct FitTask<'a, E> {
@@ -207,6 +214,7 @@ struct LocalEngine<'a, X> {
     x: Source<'a, X>,
     /// `None`: every split is the best of all splits, and all features are numeric.
     choices: Option<&'a Choices>,
+    storage: ColumnStorage,
 }
 
 impl<E: Engine> FitTask<'_, E> {
@@ -278,7 +286,7 @@ impl<E: Engine> FitTask<'_, E> {
         let sorted = self.order.and_then(|order| order.targets(targets));
         let sort = || -> Result<SortedColumn<T>> {
             let column = Matrix::from_rows(y, y.len(), 1)?;
-            Ok(presort(&column, self.rows, targets, self.team).features.swap_remove(0))
+            Ok(presort(&column, self.rows, targets, 0, self.team).features.swap_remove(0))
         };
         let SortedColumn { rows, items } = sorted.map_or_else(sort, Ok)?;
         if self.team.cancelled() {
@@ -393,9 +401,10 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     }
 
     /// Returns an error if the memory of the fit can't be allocated. `item_bytes` is the size of an
-    /// item that a column carries beside the row id. The nodes' values for several classes or
+    /// item that a column carries beside the row id, `more_row_bytes` what the engine needs per row
+    /// beside the usual. The nodes' values for several classes or
     /// outputs are not included: the number of nodes is not known in advance.
-    fn check_memory<C: Criterion>(&self, item_bytes: usize) -> Result<()> {
+    fn check_memory<C: Criterion>(&self, item_bytes: usize, more_row_bytes: usize) -> Result<()> {
         let (n_rows, threads) = (self.rows.len(), self.team.threads());
         let n_cells = match self.engine.x {
             Source::Dense(x) => n_rows.saturating_mul(x.n_columns()),
@@ -403,7 +412,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         };
         let columns = n_cells.saturating_mul(size_of::<u32>() + item_bytes);
         // Sides, ranks and orders of all rows, and each worker's buffers for sorts and partitions.
-        let mut row_bytes = ROW_BYTES + WORKER_ROW_BYTES.max(size_of::<u32>() + item_bytes) * threads;
+        let mut row_bytes = ROW_BYTES + more_row_bytes + WORKER_ROW_BYTES.max(size_of::<u32>() + item_bytes) * threads;
         if C::Ranking::RANKED {
             row_bytes += RANKED_ROW_BYTES[usize::from(C::WEIGHTED)] + RANKED_WORKER_ROW_BYTES * threads;
         }
@@ -447,7 +456,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         rules: &Rules,
     ) -> Result<Tree> {
         let Self { engine: LocalEngine { choices, .. }, rows, team, .. } = *self;
-        self.check_memory::<C>(size_of::<Entry<X>>())?;
+        self.check_memory::<C>(size_of::<Entry<X>>(), 0)?;
         sparse::grow::<X, C, S>(&Fit { x, criterion, rules, choices, team, units }, rows, items, targets)
     }
 
@@ -460,16 +469,17 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { engine: LocalEngine { x, choices }, rows, team, .. } = *self;
+        let Self { engine: LocalEngine { x, choices, .. }, rows, team, .. } = *self;
         match x {
             Source::Dense(x) if choices.is_some_and(Choices::are_random_splits) => {
                 // X is copied.
-                self.check_memory::<C>(size_of::<X>())?;
+                self.check_memory::<C>(size_of::<X>(), 0)?;
                 random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
             }
             Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
-                self.check_memory::<C>(size_of::<C::Item>())?;
-                let columns = Columns { targets: order, ..self.columns(x, &items) };
+                let max_codes = self.max_codes::<C>(&items);
+                self.check_memory::<C>(size_of::<C::Item>(), if max_codes > 0 { CODED_ROW_BYTES } else { 0 })?;
+                let columns = Columns { targets: order, ..self.columns(x, &items, max_codes) };
                 grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, columns)
             }
             _ => self.grow_general(criterion, &items, order.rows, units, rules),
@@ -486,24 +496,47 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
         units: Units,
         rules: &Rules,
     ) -> Result<Tree> {
-        let Self { engine: LocalEngine { x, choices }, team, .. } = *self;
-        self.check_memory::<C>(0)?;
+        let Self { engine: LocalEngine { x, choices, .. }, team, .. } = *self;
+        self.check_memory::<C>(0, 0)?;
         let fit = Fit { x: x.values(), criterion, rules, choices, team, units };
         let all = Params::default().all_choices(fit.x.n_columns());
         general::grow(&fit, choices.unwrap_or(&all), self.row_orders(order), items)
     }
 
+    /// The largest number of distinct values of a feature that is coded. Features are coded if the
+    /// sums of the targets are exact, and the tree searches all features of nodes that are much
+    /// larger than the number of codes.
+    fn max_codes<C: Criterion>(&self, items: &[C::Item]) -> usize {
+        let Self { engine: LocalEngine { x, choices, storage }, rows, order, .. } = *self;
+        let n_features = x.values().n_columns();
+        let draws = choices.is_some_and(|choices| choices.n_features < n_features);
+        let small = max_rows(n_features, false);
+        let max_codes = match storage {
+            ColumnStorage::Auto if rows.len() > small => MAX_CODES.min(small / CODE_ROWS),
+            ColumnStorage::Auto | ColumnStorage::Sorted => 0,
+            ColumnStorage::Coded => usize::from(u16::MAX),
+        };
+        // The order of a forest's trees is known already.
+        let is_coded = max_codes > 0 && !draws && order.is_none() && C::Groups::are_exact(items);
+        if is_coded { max_codes } else { 0 }
+    }
+
     /// The sorted columns of dense X, with the targets of their rows.
-    fn columns<T: Copy + Default + Send + Sync>(&self, x: &Matrix<'_, X>, items: &[T]) -> Columns<T> {
+    fn columns<T: Copy + Default + Send + Sync>(
+        &self,
+        x: &Matrix<'_, X>,
+        items: &[T],
+        max_codes: usize,
+    ) -> Columns<T> {
         let known = self.order.and_then(|order| order.columns(x, items, self.team));
-        known.unwrap_or_else(|| presort(x, self.rows, items, self.team))
+        known.unwrap_or_else(|| presort(x, self.rows, items, max_codes, self.team))
     }
 
     /// The rows of the fit in every order that the general engine needs.
     fn row_orders(&self, targets: Vec<u32>) -> RowOrders {
         let columns = match self.engine.x {
             Source::Dense(x) => {
-                let columns = self.columns(x, &vec![(); x.n_rows()]).features;
+                let columns = self.columns(x, &vec![(); x.n_rows()], 0).features;
                 columns.into_iter().map(|column| column.rows).collect()
             }
             Source::Sparse(x) => {

@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseResult;
 
 use super::*;
 use crate::naive::draw::Dice;
-use crate::params::{ColumnOrders, MaxFeatures, Splitter};
+use crate::params::{ColumnOrders, ColumnStorage, MaxFeatures, Splitter};
 use crate::threads::tests::CPUS;
 
 const N_ROWS: usize = 12_000;
@@ -170,7 +170,7 @@ fn case_08_targets_that_were_not_sorted_are_not_used() {
     let valid = params.check(&x, Target::Values(&data.y), None, Loss::SquaredError).unwrap();
     let (rows, rules) = (&valid.rows, &valid.rules);
     let team = Team::new(None, N_ROWS, usize::MAX).unwrap();
-    let engine = LocalEngine { x: Source::Dense(&x), choices: None };
+    let engine = LocalEngine { x: Source::Dense(&x), choices: None, storage: ColumnStorage::Auto };
     let task = FitTask { engine, rows, rules, order: None, team: &team };
     let wait = || {
         while !team.cancelled() {
@@ -180,6 +180,27 @@ fn case_08_targets_that_were_not_sorted_are_not_used() {
     team.supervise(wait, |_| false);
     let ranked = task.rank(&data.y, &data.y);
     assert_eq!(ranked.err(), Some(Error::Interrupted));
+}
+
+/// What the property test below compares are two ways.
+#[test]
+fn features_are_coded_where_they_should_be() {
+    let data = Data::new();
+    let [x, _] = data.views();
+    let whole: Vec<f64> = data.y.iter().map(|y| y.floor()).collect();
+    let n_coded = |y: &[f64], storage| {
+        let params = Params { column_storage: storage, ..Params::default() };
+        let valid = params.check(&x, Target::Values(y), None, Loss::SquaredError).unwrap();
+        let team = Team::new(Some(1), N_ROWS, usize::MAX).unwrap();
+        let engine = LocalEngine { x: Source::Dense(&x), choices: None, storage };
+        let task = FitTask { engine, rows: &valid.rows, rules: &valid.rules, order: None, team: &team };
+        let columns = task.columns(&x, y, task.max_codes::<SquaredError<f64>>(y));
+        (0..N_COLUMNS).filter(|&feature| columns.coded.get(feature).is_some()).count()
+    };
+    assert_eq!(n_coded(&whole, ColumnStorage::Sorted), 0);
+    assert_eq!(n_coded(&whole, ColumnStorage::Auto), 2);
+    assert_eq!(n_coded(&whole, ColumnStorage::Coded), 3);
+    assert_eq!(n_coded(&data.y, ColumnStorage::Coded), 0);
 }
 
 #[test]
@@ -270,7 +291,7 @@ fn check_drawing(drawing: &Drawing) -> TestCaseResult {
     let params = drawing.params();
     let valid = params.check(&x, Target::Values(&y), None, Loss::SquaredError).unwrap();
     let team = Team::new(Some(1), drawing.n_rows, usize::MAX).unwrap();
-    let engine = LocalEngine { x: Source::Dense(&x), choices: valid.choices.as_ref() };
+    let engine = LocalEngine { x: Source::Dense(&x), choices: valid.choices.as_ref(), storage: valid.storage };
     let task = FitTask { engine, rows: &valid.rows, rules: &valid.rules, order: None, team: &team };
     let unranked = SortedColumn::with_len(0);
     check_engines(&task, &SquaredError::<f64>::new(SquaredReport::Mean), &y, &unranked)?;
@@ -355,6 +376,65 @@ proptest! {
             match (carried, on_demand) {
                 (Ok(carried), Ok(on_demand)) => prop_assert!(bytes(&carried) == bytes(&on_demand), "{loss:?}"),
                 (carried, on_demand) => prop_assert_eq!(carried.unwrap_err().to_string(), on_demand.unwrap_err().to_string()),
+            }
+        }
+    }
+
+    /// Columns of few distinct values as codes, and sorted: the same tree to the last bit, for all
+    /// losses, targets whose sums are exact or not, and numbers of threads.
+    #[test]
+    fn coded_and_sorted_columns(
+        drawing in drawings(), is_weighted in any::<bool>(), min_samples_leaf in 1..30i64, whole in any::<bool>()
+    ) {
+        let (mut x, mut y) = drawing.data();
+        let mut dice = Dice::new(drawing.seed ^ 1);
+        // Columns of different kinds: each third has as many values as rows, each fourth zeros of
+        // both signs.
+        for (cell, value) in x.iter_mut().enumerate() {
+            match cell % drawing.n_columns % 12 {
+                2 | 5 | 8 => *value += dice.unit(),
+                3 if *value == 0.0 && dice.chance(0.5) => *value = -0.0,
+                _ => {}
+            }
+        }
+        if !whole {
+            y.iter_mut().for_each(|y| *y += dice.unit());
+        }
+        let narrow: Vec<f32> = x.iter().map(|&value| value as f32).collect();
+        let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();
+        let narrow = Matrix::from_rows(&narrow, drawing.n_rows, drawing.n_columns).unwrap();
+        let weights: Vec<f64> = (0..drawing.n_rows).map(|row| [1.0, 2.0, 0.5, 0.0][row * row % 7 % 4]).collect();
+        let weights = is_weighted.then_some(&*weights);
+        let codes: Vec<u32> = y.iter().map(|&y| u32::from(y > 4.0)).collect();
+        let cases = [
+            (Target::Values(&y), Loss::SquaredError),
+            (Target::Values(&y), Loss::AbsoluteError),
+            (Target::Values(&y), Loss::Poisson),
+            (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Gini),
+            (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Entropy),
+        ];
+        for (target, loss) in cases {
+            let tree = |column_storage, threads: usize, is_narrow: bool| {
+                CPUS.set(Some(threads));
+                let params = Params {
+                    column_storage,
+                    max_features: MaxFeatures::All,
+                    min_samples_leaf: crate::Size::Rows(min_samples_leaf),
+                    splitter: Splitter::Best,
+                    n_jobs: None,
+                    ..drawing.params()
+                };
+                if is_narrow {
+                    fit(&narrow, target, weights, loss, &params)
+                } else {
+                    fit(&x, target, weights, loss, &params)
+                }
+            };
+            for (is_narrow, threads) in [(false, 1), (false, 3), (true, 2)] {
+                let [sorted, coded, chosen] = [ColumnStorage::Sorted, ColumnStorage::Coded, ColumnStorage::Auto]
+                    .map(|storage| tree(storage, threads, is_narrow).map(|tree| bytes(&tree)));
+                prop_assert!(sorted == coded, "{:?}", loss);
+                prop_assert!(sorted == chosen, "{:?}", loss);
             }
         }
     }

@@ -14,6 +14,7 @@ mod category;
 mod category_sets;
 mod cell_rows;
 pub(crate) mod general;
+mod histograms;
 pub(crate) mod inherited;
 mod label_sums;
 mod monotonic;

@@ -37,7 +37,7 @@ use super::inherited::{Inherited, constrained_value};
 use super::random::FeatureDrawer;
 use super::tiny::{LocalCells, TinyGrower, TinyRoot};
 use super::tree_piece::TreePiece;
-use crate::columns::Columns;
+use crate::columns::{Columns, OrderBuffer};
 use crate::columns::local::{LOCAL_ROWS, LocalOrders, local_table};
 use crate::columns::ranks::LocalRanks;
 use crate::contribution::{Indexed, LookedUp, TagCell};
@@ -103,6 +103,8 @@ struct Subtree<X, C: Criterion> {
     buffers: [Vec<u16>; 2],
     /// `None` if the orders of all features are carried along.
     ranks: Option<LocalRanks>,
+    /// The range of a coded column.
+    ordered: OrderBuffer<C::Item>,
 }
 
 /// Tables of the node that is being searched, by local row.
@@ -148,6 +150,7 @@ impl<X: Cell, C: Criterion> Workspace<X, C> {
                 items: Vec::new(),
                 buffers: [Vec::new(), Vec::new()],
                 ranks: None,
+                ordered: OrderBuffer::new(),
             },
             tables: NodeTables { contributions: local_table(), tags: local_table(), table: C::Table::default() },
             sides: local_table(),
@@ -518,7 +521,13 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         local_ids: &[AtomicU16],
     ) {
         (self.n_rows, self.n_features) = (range.len(), fit.x.n_columns());
-        let key = if C::Ranking::RANKED { &columns.targets } else { &columns.features[0] }.slice(range.clone());
+        let Columns { features, coded, targets, .. } = columns;
+        let mut ordered = std::mem::replace(&mut self.ordered, OrderBuffer::new());
+        let key = if C::Ranking::RANKED {
+            targets.slice(range.clone())
+        } else {
+            ordered.slice(0, features, coded, range.clone())
+        };
         for (local, &row) in key.rows.iter().enumerate() {
             local_ids[row as usize].store(local as u16, Ordering::Relaxed);
         }
@@ -529,20 +538,25 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         if fit.orders_on_demand() {
             let ranks = self.ranks.get_or_insert_default();
             ranks.restart(self.n_rows, self.n_features);
-            for column in &columns.features {
-                ranks.push(column.rows[range.clone()].iter().map(local));
+            for feature in 0..self.n_features {
+                ranks.push(ordered.slice(feature, features, coded, range.clone()).rows.iter().map(local));
             }
             let rows = self.n_features * self.n_rows;
             self.buffers.iter_mut().for_each(|buffer| buffer.resize(rows + self.n_rows, 0));
             self.buffers[0][rows..].iter_mut().zip(0..).for_each(|(place, row)| *place = row);
         } else {
             self.buffers[0].clear();
-            for column in columns.features.iter().chain(C::Ranking::RANKED.then_some(&columns.targets)) {
-                self.buffers[0].extend(column.rows[range.clone()].iter().map(local));
+            for feature in 0..self.n_features {
+                let rows = ordered.slice(feature, features, coded, range.clone()).rows;
+                self.buffers[0].extend(rows.iter().map(local));
+            }
+            if C::Ranking::RANKED {
+                self.buffers[0].extend(targets.rows[range].iter().map(local));
             }
             let len = self.buffers[0].len();
             self.buffers[1].resize(len, 0);
         }
+        self.ordered = ordered;
     }
 
     /// Copies these rows of X, feature by feature. X is read row by row, so that each row comes

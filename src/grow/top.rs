@@ -26,17 +26,18 @@ use std::sync::atomic::AtomicU16;
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
 use super::inherited::{Inherited, constrained_value};
+use super::histograms::Histograms;
 use super::node_ranks::NodeRanks;
 use super::random::FeatureDrawer;
 use super::sides::Sides;
 use super::subtree::{self, PendingSubtree, Workspace};
-use crate::columns::{Columns, SortedColumn};
+use crate::columns::{CodedColumn, CodedColumns, Columns, SortedColumn};
 use crate::contribution::Carried;
 use crate::criterion::{ContributionsOf, Criterion, TargetRanking};
 use crate::data::{Cell, Matrix};
 use crate::error::{Error, Result};
 use crate::partition::partition;
-use crate::scan::{Feature, gain_bound, scan};
+use crate::scan::{Feature, gain_bound, scan, scan_groups};
 use crate::search::{Incumbent, decide};
 use crate::split::{Aim, Contest, Division, Found, Tournament};
 use crate::tree::Tree;
@@ -91,6 +92,13 @@ pub(crate) struct PendingPartition {
 impl PendingPartition {
     pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.division.len
+    }
+
+    /// The ranges of both children.
+    pub fn ranges(&self) -> [Range<usize>; 2] {
+        let Range { start, end } = self.range();
+        let middle = start + self.division.n_left();
+        [start..middle, middle..end]
     }
 
     /// Notes the side of a child's rows. If it is the parent's own side, the rows have it already.
@@ -165,7 +173,10 @@ struct Top<'a, X, C: Criterion> {
     waiting: Vec<PendingSubtree<C::NodeStats>>,
     sides: Sides,
     ranks: NodeRanks<C>,
-    spare_targets: SortedColumn<C::Item>,
+    /// For the column of targets, or the rows of coded columns.
+    spare: SortedColumn<C::Item>,
+    /// By feature; empty if no feature is coded.
+    histograms: Vec<Histograms<C>>,
     /// By row: its number in its subtree.
     local_ids: Vec<AtomicU16>,
     workers: Vec<Worker<C>>,
@@ -178,8 +189,11 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
     fn new(fit: &'a Fit<'a, Matrix<'a, X>, C>, columns: Columns<C::Item>, root: C::NodeStats) -> Self {
         let (n_rows, threads) = (fit.x.n_rows(), fit.team.threads());
         let small = subtree::max_rows(fit.x.n_columns(), fit.orders_on_demand());
-        let has_large_nodes = columns.features[0].rows.len() > small;
+        let has_large_nodes = fit.criterion.rows(&root) > small;
         let n_ranked = columns.targets.rows.len();
+        let n_coded = if columns.coded.is_empty() { 0 } else { columns.features.len() };
+        let histograms = (0..n_coded).map(|_| Histograms::new()).collect();
+        let spare = SortedColumn::with_len(n_ranked.max(columns.coded.rows.rows.len()));
         let (mut tree, ranks, mut table) = (TreeTop::default(), NodeRanks::new(n_ranked), C::Table::default());
         fit.criterion.tabulate(&root, &columns.targets.items, &mut table);
         ranks.rank_rows(&table, &columns.targets.items);
@@ -200,7 +214,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             waiting: Vec::new(),
             sides: Sides::new(if has_large_nodes { n_rows } else { 0 }),
             ranks,
-            spare_targets: SortedColumn::with_len(n_ranked),
+            spare,
+            histograms,
             local_ids: (0..n_rows).map(|_| AtomicU16::new(0)).collect(),
             workers: (0..threads).map(|_| Worker::new()).collect(),
             workspaces: (0..threads).map(|_| Workspace::new(fit.criterion, fit.rules)).collect(),
@@ -239,8 +254,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             self.grow_subtrees();
         }
         self.partitions = self.decide_level(&open, &candidates);
-        if C::Ranking::RANKED {
-            self.partition_targets();
+        if C::Ranking::RANKED || !self.columns.coded.is_empty() {
+            self.partition_early();
         }
         let children = self.describe_children(depth + 1);
         self.open_children(children);
@@ -251,7 +266,7 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
     /// each of them.
     fn search_level(&mut self, open: &[OpenNode<C>]) -> Vec<Vec<Candidate>> {
         let waiting: Vec<Range<usize>> = self.waiting.iter().map(|subtree| subtree.range.clone()).collect();
-        let Columns { features, has_missing, .. } = &mut self.columns;
+        let Columns { features, has_missing, coded, .. } = &mut self.columns;
         let search = LevelSearch {
             fit: self.fit,
             open,
@@ -261,22 +276,25 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
             sides: &self.sides,
             ranks: &self.ranks,
             has_missing,
+            coded,
             draws: self.fit.draws(),
         };
-        search.run(features, &mut self.workers)
+        search.run(features, &mut self.histograms, &mut self.workers)
     }
 
     /// Decides the split of each open node.
     fn decide_level(&mut self, open: &[OpenNode<C>], candidates: &[Vec<Candidate>]) -> Vec<PendingPartition> {
         let Self { fit, columns, ranks, workers, .. } = self;
-        let Columns { features, has_missing, .. } = columns;
+        let Columns { features, has_missing, coded, .. } = columns;
         let mut partitions = Vec::new();
         for (k, open) in open.iter().enumerate() {
             let evaluated = candidates.iter().filter_map(|of| of.get(k)).filter(|one| one.is_evaluated());
             let found = evaluated.map(|one| (one.feature, one.found));
             let noise = fit.criterion.noise(&open.node);
             let split = decide(found, noise, fit.criterion.nothing(&open.node), |feature, aim| {
-                let part = node_feature(fit, open, feature, &features[feature], has_missing[feature], ranks);
+                coded.put_in_order(feature, open.range(fit.criterion));
+                let column = coded.column(feature, features);
+                let part = node_feature(fit, open, feature, column, has_missing[feature], ranks);
                 search_again(fit, open, &part, aim, &mut workers[0])
             });
             let &OpenNode { id, start, is_left: was_left, ref node, inherited, .. } = open;
@@ -284,7 +302,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
                 && fit.is_worthwhile(node, &split)
             {
                 let len = fit.criterion.rows(node);
-                let rows = &features[split.feature].rows[start..start + len];
+                coded.put_in_order(split.feature, start..start + len);
+                let rows = &coded.column(split.feature, features).rows[start..start + len];
                 let value = |place: usize| fit.x.get(rows[place] as usize, split.feature).to_f64();
                 let division = Division::new(&split, len, has_missing[split.feature], value);
                 partitions.push(PendingPartition { id, start, was_left, division, inherited });
@@ -295,15 +314,16 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         partitions
     }
 
-    /// Partitions the column of targets immediately, because the children are described from it.
-    fn partition_targets(&mut self) {
-        let Self { fit, columns: Columns { features, targets, .. }, partitions, sides, .. } = self;
+    /// Partitions the column of targets immediately, because the children are described from it, or
+    /// the rows of coded columns, which all of them read at the next level.
+    fn partition_early(&mut self) {
+        let Self { fit, columns: Columns { features, targets, coded, .. }, partitions, sides, .. } = self;
         if partitions.is_empty() {
             return;
         }
-        let spare = &mut self.spare_targets;
+        let (spare, column) = (&mut self.spare, if C::Ranking::RANKED { &*targets } else { &coded.rows });
         for subtree in &self.waiting {
-            spare.copy(subtree.range.clone(), targets);
+            spare.copy(subtree.range.clone(), column);
         }
         // The ranges ascend, so the spare column can be divided into one slice for each of them.
         let (mut rows, mut items, mut end) = (&mut spare.rows[..], &mut spare.items[..], 0);
@@ -318,13 +338,13 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
         }
         fit.team.each(&mut work, &mut vec![(); fit.team.threads()], |(), (pending, rows, items)| {
             let division = &pending.division;
-            let winner = &features[division.feature].rows[pending.range()];
+            let winner = &coded.column(division.feature, features).rows[pending.range()];
             for (rows, is_left) in division.sides(winner).into_iter().zip([true, false]) {
                 pending.note_side(sides, rows, is_left);
             }
-            partition(targets.slice(pending.range()), |row| sides.get(row), division.n_left(), rows, items);
+            partition(column.slice(pending.range()), |row| sides.get(row), division.n_left(), rows, items);
         });
-        std::mem::swap(targets, spare);
+        std::mem::swap(if C::Ranking::RANKED { targets } else { &mut coded.rows }, spare);
     }
 
     /// Describes the children of each split, left and right in turn, and notes the side of each
@@ -400,8 +420,8 @@ impl<'a, X: Cell, C: Criterion> Top<'a, X, C> {
 
     /// Assembles the tree, after all buffers are freed.
     fn finish(self) -> Result<Tree> {
-        let Self { fit, tree, columns, sides, ranks, spare_targets, local_ids, workers, workspaces, .. } = self;
-        drop((columns, sides, ranks, spare_targets, local_ids, workers, workspaces));
+        let Self { fit, tree, columns, sides, ranks, spare, histograms, local_ids, workers, workspaces, .. } = self;
+        drop((columns, sides, ranks, spare, histograms, local_ids, workers, workspaces));
         if fit.team.cancelled() {
             return Err(Error::Interrupted);
         }
@@ -424,14 +444,17 @@ impl<X: Cell, C: Criterion> ChildDescriber<'_, X, C> {
     /// Describes a child from the winner's column, and notes the side of its rows.
     fn describe(&self, parent: &PendingPartition, is_left: bool, buffer: &mut Vec<C::Item>) -> C::NodeStats {
         let division = &parent.division;
-        let slice = self.columns.features[division.feature].slice(parent.range());
+        let Columns { features, coded, .. } = self.columns;
+        let slice = coded.column(division.feature, features).slice(parent.range());
         let [left, right] = division.sides(slice.rows);
         let (items, rows) = if is_left {
             (division.left_items(slice.items, buffer), left)
         } else {
             (&slice.items[division.right()], right)
         };
-        parent.note_side(self.sides, rows, is_left);
+        if coded.is_empty() {
+            parent.note_side(self.sides, rows, is_left);
+        }
         self.fit.criterion.describe(items)
     }
 
@@ -463,6 +486,7 @@ pub(crate) struct LevelSearch<'a, X, C: Criterion> {
     pub sides: &'a Sides,
     pub ranks: &'a NodeRanks<C>,
     pub has_missing: &'a [bool],
+    pub coded: &'a CodedColumns<C::Item>,
     /// Whether the features of each node are drawn. They can be drawn only when all columns are
     /// partitioned, because constant features count: so nothing is bounded or swept before.
     pub draws: bool,
@@ -471,13 +495,27 @@ pub(crate) struct LevelSearch<'a, X, C: Criterion> {
 impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
     /// Partitions every column and searches the open nodes. Returns, by feature, a candidate for
     /// each of them.
-    pub fn run(&self, features: &mut [SortedColumn<C::Item>], workers: &mut [Worker<C>]) -> Vec<Vec<Candidate>> {
+    /// `histograms` are those of the last level, by feature; none if no feature is coded.
+    pub fn run(
+        &self,
+        features: &mut [SortedColumn<C::Item>],
+        histograms: &mut [Histograms<C>],
+        workers: &mut [Worker<C>],
+    ) -> Vec<Vec<Candidate>> {
         let Self { fit, open, .. } = *self;
         let mut candidates: Vec<Vec<Candidate>> = features.iter().map(|_| Vec::with_capacity(open.len())).collect();
-        let mut work: Vec<_> = features.iter_mut().zip(&mut candidates).enumerate().collect();
-        fit.team.each(&mut work, workers, |worker, (feature, (column, candidates))| {
-            self.visit_column(*feature, column, candidates, worker);
+        let mut histograms = histograms.iter_mut();
+        let columns = features.iter_mut().map(|column| (column, histograms.next()));
+        let mut work: Vec<_> = columns.zip(&mut candidates).enumerate().collect();
+        // Coded features first: they raise the bar for the sweeps of the others.
+        work.sort_by_key(|&(feature, _)| self.coded.get(feature).is_none());
+        fit.team.each(&mut work, workers, |worker, (feature, ((column, histograms), candidates))| {
+            match (self.coded.get(*feature), histograms) {
+                (Some(coded), Some(histograms)) => self.visit_codes(*feature, coded, histograms, candidates, worker),
+                _ => self.visit_column(*feature, column, candidates, worker),
+            }
         });
+        drop(work);
         if self.draws {
             draw_candidates(fit, open, &mut candidates);
         }
@@ -512,6 +550,31 @@ impl<X: Cell, C: Criterion> LevelSearch<'_, X, C> {
             self.bound_nodes(feature, &spare, pending.range().end, candidates, worker);
         }
         worker.spare = std::mem::replace(column, spare);
+    }
+
+    /// Sweeps the groups of a coded feature in all open nodes.
+    fn visit_codes(
+        &self,
+        feature: usize,
+        column: &CodedColumn,
+        histograms: &mut Histograms<C>,
+        candidates: &mut Vec<Candidate>,
+        worker: &mut Worker<C>,
+    ) {
+        let Self { fit: &Fit { criterion, rules, choices, team, .. }, open, .. } = *self;
+        if team.cancelled() {
+            return;
+        }
+        histograms.next_level(criterion, column, &self.coded.rows, self.partitions, open);
+        for (node, groups) in histograms.nodes().enumerate() {
+            let (open, incumbent, contest) = (&open[node], &self.incumbents[node], &mut worker.contest);
+            contest.restart(criterion.noise(&open.node), incumbent.gain());
+            let value_order = open.inherited.value_order(choices, feature);
+            scan_groups(criterion, &open.node, groups, self.has_missing[feature], value_order, rules, contest);
+            let found = contest.found();
+            incumbent.raise(found.map_or(0.0, |found| found.top));
+            candidates.push(Candidate { node, feature, bound: None, found });
+        }
     }
 
     /// Appends candidates for the open nodes that start before `end` and don't have one yet.

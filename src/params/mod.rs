@@ -46,6 +46,18 @@ pub enum ColumnOrders {
     OnDemand,
 }
 
+/// How features with few distinct values are stored. All ways give the same tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnStorage {
+    /// As codes where large nodes gain by it.
+    #[default]
+    Auto,
+    /// All features are sorted.
+    Sorted,
+    /// As codes wherever the loss and the targets allow it.
+    Coded,
+}
+
 /// How a feature's threshold is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitter {
@@ -128,6 +140,8 @@ pub struct Params {
     pub median_method: MedianMethod,
     /// How small nodes get their orders where features are drawn.
     pub column_orders: ColumnOrders,
+    /// How features with few distinct values are stored.
+    pub column_storage: ColumnStorage,
     /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and
     /// so on.
     pub n_jobs: Option<i64>,
@@ -151,6 +165,7 @@ impl Default for Params {
             ccp_alpha: 0.0,
             median_method: MedianMethod::RankBitmap,
             column_orders: ColumnOrders::Auto,
+            column_storage: ColumnStorage::Auto,
             n_jobs: None,
         }
     }

@@ -3,7 +3,7 @@
 //! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`,
 //! for fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
 
-use super::{ColumnOrders, Loss, MaxFeatures, Params, Size, Splitter};
+use super::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, Params, Size, Splitter};
 use crate::data::{Rows, Target, Values, check_counts};
 use crate::error::{Error, Result};
 use crate::median::{Level, checked_level};
@@ -18,6 +18,7 @@ pub(crate) struct ValidFit<'a> {
     pub rules: Rules,
     /// `None`: every split is the best of all splits, and no split is forbidden.
     pub choices: Option<Choices>,
+    pub storage: ColumnStorage,
     pub max_leaves: usize,
     pub ccp_alpha: f64,
     pub objective: Objective<'a>,
@@ -219,7 +220,8 @@ impl Params {
             choices.check_objective(&objective)?;
             choices.check_codes(x)?;
         }
-        Ok(ValidFit { rows, rules, choices, max_leaves, ccp_alpha: self.ccp_alpha, objective })
+        let &Self { column_storage: storage, ccp_alpha, .. } = self;
+        Ok(ValidFit { rows, rules, choices, storage, max_leaves, ccp_alpha, objective })
     }
 
     /// The fit of one tree of a forest, whose arguments passed [`Self::check`]. The tree sees some
@@ -234,7 +236,8 @@ impl Params {
     ) -> Result<ValidFit<'a>> {
         let rules = self.rules(n_rows, rows.total_weight, is_weighted)?;
         let (choices, max_leaves) = (self.choices(n_features)?, self.max_leaves()?);
-        Ok(ValidFit { rows, rules, choices, max_leaves, ccp_alpha: self.ccp_alpha, objective })
+        let &Self { column_storage: storage, ccp_alpha, .. } = self;
+        Ok(ValidFit { rows, rules, choices, storage, max_leaves, ccp_alpha, objective })
     }
 
     /// Checks the stopping rules for a data set of `n_rows` rows.

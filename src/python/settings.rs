@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::leaf_value::LeafValue;
-use crate::params::{ColumnOrders, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+use crate::params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
 
 /// The value of a setting, of any type.
 type Given<'py> = Bound<'py, PyAny>;
@@ -63,6 +63,7 @@ impl<'py> Settings<'py> {
             ccp_alpha: self.number("ccp_alpha")?,
             median_method: MedianMethod::default(),
             column_orders: ColumnOrders::default(),
+            column_storage: ColumnStorage::default(),
             n_jobs: integer("n_jobs")?,
         })
     }

@@ -12,7 +12,7 @@ mod running;
 mod sweep;
 
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Sample, Unranked, Weighted,
 };
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -147,6 +147,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     type Ranking = Unranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
+    type Groups = NoGroups;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> ClassNode {

@@ -8,7 +8,7 @@ use std::any::Any;
 
 use super::sweep::OutputsScratch;
 use super::{OutputCriterion, OutputTables, Outputs, OutputsNode};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, LabelOrder, NoBounds, NoTinyKernel, OneCut, Ranked};
+use crate::criterion::{ContributionsOf, Criterion, Cuts, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Ranked};
 use crate::split::Contest;
 
 /// Whether the values at two places of a feature's order are the same.
@@ -174,6 +174,7 @@ impl<const WEIGHTED: bool> Criterion for AnyOutputs<WEIGHTED> {
     type Ranking = Ranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
+    type Groups = NoGroups;
     const WEIGHTED: bool = WEIGHTED;
 
     fn nothing(&self, node: &AnyNode) -> Option<f64> {

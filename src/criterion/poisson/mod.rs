@@ -24,7 +24,7 @@ mod sweep;
 
 use std::marker::PhantomData;
 
-use super::{ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked};
+use super::{ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Sample, Unranked};
 use crate::split::Contest;
 use crate::wire::wire_struct;
 
@@ -231,6 +231,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     type Ranking = Unranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
+    type Groups = NoGroups;
     const WEIGHTED: bool = T::WEIGHTED;
     const FORBIDS_SIDES: bool = true;
 

@@ -41,7 +41,7 @@ use self::tiny::TinyAbsoluteError;
 use self::weighted_sweep::{TargetsWithSums, WeightedTargets};
 use super::common_unit::{FineGrid, common_unit};
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, NoTinyKernel, OneCut, Ranked, Sample, TinyKernel,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, NoGroups, NoTinyKernel, OneCut, Ranked, Sample, TinyKernel,
     Weighted,
 };
 use crate::contribution::{Carried, TagCell};
@@ -258,6 +258,7 @@ impl<T: RankedSample> Criterion for Quantile<T> {
     type Ranking = Ranked;
     type Bounds = QuantileBounds;
     type TinyKernel = T::TinyKernel;
+    type Groups = NoGroups;
     const WEIGHTED: bool = T::WEIGHTED;
     const OFTEN_GAINS_NOTHING: bool = true;
 

@@ -123,6 +123,10 @@ impl Screen {
         !is_broken
     }
 
+    pub fn with_bar(self, bar: f64) -> Self {
+        Self { bar: bar * self.scale, ..self }
+    }
+
     /// |s − w · S/W|, rounded up.
     #[inline(always)]
     fn deviation(&self, sums: FloatSums) -> f64 {
@@ -136,7 +140,7 @@ impl Screen {
     }
 
     #[inline(always)]
-    fn passes(&self, sums: FloatSums) -> bool {
+    pub fn passes(&self, sums: FloatSums) -> bool {
         let deviation = self.deviation(sums);
         deviation * deviation >= self.bar * self.balance(sums)
     }
@@ -144,7 +148,7 @@ impl Screen {
 
 /// Sums as the screen reads them.
 #[derive(Clone, Copy)]
-struct FloatSums {
+pub(super) struct FloatSums {
     value: f64,
     weight: f64,
 }
