@@ -9,8 +9,8 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use friedman::Friedman;
 use splitwood::{
-    Bags, Cell, ColumnOrders, ForestParams, Loss, Matrix, MaxFeatures, MedianMethod, Params, Splitter, Target, fit,
-    fit_forest,
+    Bags, Cell, ColumnOrders, ColumnStorage, ForestParams, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size,
+    Splitter, Target, fit, fit_forest,
 };
 
 fn main() {
@@ -222,6 +222,20 @@ fn squared_coarse_1_thread(bencher: Bencher<'_, '_>, depth: i64) {
     let data = Friedman::new(100_000, 10);
     let coarse: Vec<f32> = data.x.iter().map(|&value| (10.0 * value).floor() as f32).collect();
     Case::squared(&data, depth, 1).bench(bencher, &coarse, &data);
+}
+
+/// Columns of these numbers of distinct values and whole targets, sorted and coded, in leaves of at
+/// least 20 rows.
+#[divan::bench(args = [ColumnStorage::Sorted, ColumnStorage::Auto], consts = [10, 100, 1_000], sample_count = 10)]
+fn squared_whole_1_thread<const DISTINCT: usize>(bencher: Bencher<'_, '_>, column_storage: ColumnStorage) {
+    let data = Friedman::new(100_000, 10);
+    let coarse: Vec<f32> = data.x.iter().map(|&value| (DISTINCT as f64 * value).floor() as f32).collect();
+    let whole: Vec<f64> = data.y.iter().map(|y| (100.0 * y).floor()).collect();
+    let x = Matrix::from_rows(&coarse, data.n_rows, data.n_columns).unwrap();
+    let params = Params { column_storage, min_samples_leaf: Size::Rows(20), n_jobs: Some(1), ..Params::default() };
+    bencher
+        .counter(ItemsCount::new(data.n_rows * data.n_columns))
+        .bench(|| fit(&x, Target::Values(&whole), None, Loss::SquaredError, &params).unwrap());
 }
 
 /// One cell in ten is missing.

@@ -109,7 +109,8 @@ fn code_column<X: Cell>(
     let keys = high_keys.iter().enumerate().map(|(place, &high)| {
         let row = rows.id(place);
         // Read only where a key has a low word.
-        let low = if size_of::<X>() > size_of::<u32>() { x.get(row as usize, feature).low_key().unwrap_or(0) } else { 0 };
+        let low =
+            if size_of::<X>() > size_of::<u32>() { x.get(row as usize, feature).low_key().unwrap_or(0) } else { 0 };
         (row, u64::from(high) << 32 | u64::from(low))
     });
     CodedColumn::new(x.n_rows(), keys, max_codes)

@@ -75,7 +75,13 @@ pub(crate) fn scan_groups<C: Criterion>(
         value_order,
     };
     let is_full = |group: &GroupOf<C>| group.rows > 0;
-    C::Groups::sweep(criterion, node, groups.iter().copied().filter(is_full), &cuts(rules.min_rows_leaf, false), contest);
+    C::Groups::sweep(
+        criterion,
+        node,
+        groups.iter().copied().filter(is_full),
+        &cuts(rules.min_rows_leaf, false),
+        contest,
+    );
     if has_missing
         && let Some((missing, values)) = groups.split_last()
         && missing.rows > 0

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{
-    ColumnOrders, ColumnStorage, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size, SparseColumns, Splitter,
-    Target, Tree, fit, fit_sparse,
+    ColumnOrders, ColumnStorage, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size,
+    SparseColumns, Splitter, Target, Tree, fit, fit_sparse,
 };
 
 use crate::common::draw::Dice;

@@ -12,9 +12,6 @@ use std::ops::Range;
 
 use super::{ColumnSlice, SortedColumn};
 
-/// More codes than this are never used: a node's groups should fit in the first-level cache.
-pub(crate) const MAX_CODES: usize = 2048;
-
 /// A column gives up being coded when it has more than this many distinct values, and more than
 /// half of the rows that were seen are distinct: continuous columns are known after 512 rows.
 const SURELY_FEW: usize = 256;

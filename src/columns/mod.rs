@@ -10,7 +10,7 @@ pub(crate) mod local;
 pub(crate) mod ranks;
 pub(crate) mod sorted;
 
-pub(crate) use self::coded::{CodedColumn, CodedColumns, MAX_CODES, OrderBuffer};
+pub(crate) use self::coded::{CodedColumn, CodedColumns, OrderBuffer};
 pub(crate) use self::sorted::{ColumnSlice, SortedColumn};
 
 /// All columns, by feature.

@@ -19,12 +19,12 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::columns::{Columns, MAX_CODES, SortedColumn};
+use crate::columns::{Columns, SortedColumn};
 use crate::criterion::classes::Classes;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::quantile::{Quantile, QuantileReport, RankedSample};
 use crate::criterion::squared::{SquaredError, SquaredReport};
-use crate::criterion::{Criterion, GroupSums, RunningSums, TargetRanking, Weighted};
+use crate::criterion::{Criterion, GroupOf, GroupSums, RunningSums, TargetRanking, Weighted};
 use crate::data::{AnySource, Cell, Entry, Matrix, Rows, Source, SparseColumns, Target, power_of_two};
 use crate::error::{Error, Result};
 use crate::grow::general::{self, RowOrders};
@@ -35,7 +35,9 @@ use crate::grow::subtree::max_rows;
 use crate::grow::{Fit, Units, grow, random_splits};
 use crate::median::Level;
 use crate::memory::check_room;
-use crate::params::{Choices, ColumnStorage, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss};
+use crate::params::{
+    Choices, ColumnStorage, Impurity, Loss, MedianMethod, Objective, Params, Rules, ValidFit, ValueLoss,
+};
 use crate::presort::presort;
 use crate::shared_order::TreeOrder;
 use crate::threads::Team;
@@ -158,8 +160,10 @@ pub(crate) fn limit_leaves(tree: Tree, max_leaves: usize, ccp_alpha: f64) -> Res
     if ccp_alpha == 0.0 { Ok(tree) } else { tree.pruned(ccp_alpha) }
 }
 
-/// Rows per code in the smallest node that is searched by codes.
-const CODE_ROWS: usize = 4;
+/// Bytes of a node's groups, per feature: few enough for the first-level cache, and per row of the
+/// smallest node that is searched by codes.
+const MAX_GROUP_BYTES: usize = 32_768;
+const GROUP_BYTES: usize = 4;
 
 /// Memory of a fit beside its columns: bytes per row, bytes per row and worker, bytes per node.
 const ROW_BYTES: usize = 32;
@@ -477,7 +481,7 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
                 random_splits::grow(&Fit { x, criterion, rules, choices, team, units }, rows, &items, order.rows)
             }
             Source::Dense(x) if choices.is_none_or(Choices::are_of_sorted_columns) => {
-                let max_codes = self.max_codes::<C>(&items);
+                let max_codes = self.max_codes(criterion, &items);
                 self.check_memory::<C>(size_of::<C::Item>(), if max_codes > 0 { CODED_ROW_BYTES } else { 0 })?;
                 let columns = Columns { targets: order, ..self.columns(x, &items, max_codes) };
                 grow(&Fit { x, criterion, rules, choices, team, units }, rows, items, columns)
@@ -506,28 +510,25 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
     /// The largest number of distinct values of a feature that is coded. Features are coded if the
     /// sums of the targets are exact, and the tree searches all features of nodes that are much
     /// larger than the number of codes.
-    fn max_codes<C: Criterion>(&self, items: &[C::Item]) -> usize {
+    fn max_codes<C: Criterion>(&self, criterion: &C, items: &[C::Item]) -> usize {
         let Self { engine: LocalEngine { x, choices, storage }, rows, order, .. } = *self;
         let n_features = x.values().n_columns();
         let draws = choices.is_some_and(|choices| choices.n_features < n_features);
         let small = max_rows(n_features, false);
         let max_codes = match storage {
-            ColumnStorage::Auto if rows.len() > small => MAX_CODES.min(small / CODE_ROWS),
+            ColumnStorage::Auto if rows.len() > small => {
+                MAX_GROUP_BYTES.min(small * GROUP_BYTES) / size_of::<GroupOf<C>>()
+            }
             ColumnStorage::Auto | ColumnStorage::Sorted => 0,
             ColumnStorage::Coded => usize::from(u16::MAX),
         };
         // The order of a forest's trees is known already.
-        let is_coded = max_codes > 0 && !draws && order.is_none() && C::Groups::are_exact(items);
+        let is_coded = max_codes > 0 && !draws && order.is_none() && C::Groups::are_exact(criterion, items);
         if is_coded { max_codes } else { 0 }
     }
 
     /// The sorted columns of dense X, with the targets of their rows.
-    fn columns<T: Copy + Default + Send + Sync>(
-        &self,
-        x: &Matrix<'_, X>,
-        items: &[T],
-        max_codes: usize,
-    ) -> Columns<T> {
+    fn columns<T: Copy + Default + Send + Sync>(&self, x: &Matrix<'_, X>, items: &[T], max_codes: usize) -> Columns<T> {
         let known = self.order.and_then(|order| order.columns(x, items, self.team));
         known.unwrap_or_else(|| presort(x, self.rows, items, max_codes, self.team))
     }

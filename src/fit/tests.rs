@@ -194,7 +194,7 @@ fn features_are_coded_where_they_should_be() {
         let team = Team::new(Some(1), N_ROWS, usize::MAX).unwrap();
         let engine = LocalEngine { x: Source::Dense(&x), choices: None, storage };
         let task = FitTask { engine, rows: &valid.rows, rules: &valid.rules, order: None, team: &team };
-        let columns = task.columns(&x, y, task.max_codes::<SquaredError<f64>>(y));
+        let columns = task.columns(&x, y, task.max_codes(&SquaredError::<f64>::new(SquaredReport::Mean), y));
         (0..N_COLUMNS).filter(|&feature| columns.coded.get(feature).is_some()).count()
     };
     assert_eq!(n_coded(&whole, ColumnStorage::Sorted), 0);
@@ -406,13 +406,18 @@ proptest! {
         let weights: Vec<f64> = (0..drawing.n_rows).map(|row| [1.0, 2.0, 0.5, 0.0][row * row % 7 % 4]).collect();
         let weights = is_weighted.then_some(&*weights);
         let codes: Vec<u32> = y.iter().map(|&y| u32::from(y > 4.0)).collect();
-        let cases = [
+        let four: Vec<u32> = y.iter().map(|&y| (y / 4.0).min(3.0) as u32).collect();
+        let mut cases = vec![
             (Target::Values(&y), Loss::SquaredError),
             (Target::Values(&y), Loss::AbsoluteError),
             (Target::Values(&y), Loss::Poisson),
             (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Gini),
             (Target::Classes { codes: &codes, n_classes: 2 }, Loss::Entropy),
         ];
+        if drawing.params().monotonic_cst.is_none() {
+            cases.push((Target::Classes { codes: &four, n_classes: 4 }, Loss::Gini));
+            cases.push((Target::Classes { codes: &four, n_classes: 4 }, Loss::Entropy));
+        }
         for (target, loss) in cases {
             let tree = |column_storage, threads: usize, is_narrow: bool| {
                 CPUS.set(Some(threads));

@@ -25,8 +25,8 @@ use std::sync::atomic::AtomicU16;
 
 use super::Fit;
 use super::assemble::{NodeOutcome, TreeTop};
-use super::inherited::{Inherited, constrained_value};
 use super::histograms::Histograms;
+use super::inherited::{Inherited, constrained_value};
 use super::node_ranks::NodeRanks;
 use super::random::FeatureDrawer;
 use super::sides::Sides;

@@ -8,11 +8,13 @@
 //! Gini impurity of two classes is the squared error of a 0/1 target, which `squared/` computes
 //! faster. Cost: O(rows) per feature, and O(classes) per cut that passes the screen.
 
+mod groups;
 mod running;
 mod sweep;
 
+use self::groups::ClassGroups;
 use super::{
-    ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Sample, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked, Weighted,
 };
 use crate::params::Impurity;
 use crate::split::Contest;
@@ -147,7 +149,7 @@ impl<T: ClassSample> Criterion for Classes<T> {
     type Ranking = Unranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
-    type Groups = NoGroups;
+    type Groups = ClassGroups;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> ClassNode {

@@ -8,7 +8,9 @@ use std::any::Any;
 
 use super::sweep::OutputsScratch;
 use super::{OutputCriterion, OutputTables, Outputs, OutputsNode};
-use crate::criterion::{ContributionsOf, Criterion, Cuts, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Ranked};
+use crate::criterion::{
+    ContributionsOf, Criterion, Cuts, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Ranked,
+};
 use crate::split::Contest;
 
 /// Whether the values at two places of a feature's order are the same.

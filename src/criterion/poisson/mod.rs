@@ -19,12 +19,14 @@
 //! closer bound ([`h_bound`]) rules out most of the rest. Cost: O(rows) per feature, and one
 //! logarithm per row for each node's impurity, or per different target where these are few.
 
+mod groups;
 mod running;
 mod sweep;
 
 use std::marker::PhantomData;
 
-use super::{ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoGroups, NoTinyKernel, OneCut, Sample, Unranked};
+use self::groups::PoissonGroups;
+use super::{ContributionsOf, Criterion, Cuts, Grid, LabelOrder, NoBounds, NoTinyKernel, OneCut, Sample, Unranked};
 use crate::split::Contest;
 use crate::wire::wire_struct;
 
@@ -231,7 +233,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     type Ranking = Unranked;
     type Bounds = NoBounds;
     type TinyKernel = NoTinyKernel;
-    type Groups = NoGroups;
+    type Groups = PoissonGroups;
     const WEIGHTED: bool = T::WEIGHTED;
     const FORBIDS_SIDES: bool = true;
 

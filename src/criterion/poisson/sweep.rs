@@ -9,7 +9,7 @@ use crate::split::Contest;
 const SCREEN_SLACK: f64 = 1e-12;
 
 /// The tests that most cuts fail. They compute in f64 and are never too strict.
-struct Screen {
+pub(super) struct Screen {
     /// S / W, for the sums of w·(y − lowest).
     mean: f64,
     weight: f64,
@@ -20,11 +20,11 @@ struct Screen {
     /// Σwy / W².
     scale: f64,
     /// The contest's bar.
-    bar: f64,
+    pub bar: f64,
 }
 
 impl Screen {
-    fn new(node: &PoissonNode, bar: f64) -> Self {
+    pub fn new(node: &PoissonNode, bar: f64) -> Self {
         let (sum, weight) = (node.total.value as f64, node.total.weight as f64);
         Self {
             mean: sum / weight,
@@ -38,7 +38,7 @@ impl Screen {
 
     /// Whether the gain can reach the bar: first by h(x) <= x², then by closer bounds.
     #[inline(always)]
-    fn passes(&self, left: Sums) -> bool {
+    pub fn passes(&self, left: Sums) -> bool {
         let (value, w) = (left.value as f64, left.weight as f64);
         let rest = self.weight - w;
         let deviation = value - w * self.mean;

@@ -41,8 +41,8 @@ use self::tiny::TinyAbsoluteError;
 use self::weighted_sweep::{TargetsWithSums, WeightedTargets};
 use super::common_unit::{FineGrid, common_unit};
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, NoGroups, NoTinyKernel, OneCut, Ranked, Sample, TinyKernel,
-    Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, NoGroups, NoTinyKernel, OneCut, Ranked, Sample,
+    TinyKernel, Weighted,
 };
 use crate::contribution::{Carried, TagCell};
 use crate::median::{Center, Level};

@@ -37,7 +37,7 @@ use self::sweep::{Screen, Sweep};
 use self::tiny::TinySquaredError;
 use self::tiny_weighted::TinyWeightedSquaredError;
 use super::{
-    ContributionsOf, Criterion, Cuts, GainBounds, Grid, GroupSums, LabelOrder, NoGroups, OneCut, Sample, TinyKernel, Unranked, Weighted,
+    ContributionsOf, Criterion, Cuts, GainBounds, Grid, LabelOrder, OneCut, Sample, TinyKernel, Unranked, Weighted,
 };
 use crate::split::Contest;
 use crate::wire::wire_struct;
@@ -258,21 +258,18 @@ pub(crate) trait ValueSample: Sample<f64> {
     type Contribution: SumContribution;
     type Bounds: GainBounds<SquaredError<Self>>;
     type TinyKernel: TinyKernel<SquaredError<Self>> + Send;
-    type Groups: GroupSums<SquaredError<Self>>;
 }
 
 impl ValueSample for f64 {
     type Contribution = i64;
     type Bounds = SquaredBounds;
     type TinyKernel = TinySquaredError;
-    type Groups = SquaredGroups;
 }
 
 impl ValueSample for Weighted<f64> {
     type Contribution = Sums;
     type Bounds = SquaredBounds;
     type TinyKernel = TinyWeightedSquaredError;
-    type Groups = NoGroups;
 }
 
 /// The rows, values and weights on the left of several cuts. `sides` has −1 for the cuts that send
@@ -384,7 +381,7 @@ impl<T: ValueSample> Criterion for SquaredError<T> {
     type Ranking = Unranked;
     type Bounds = T::Bounds;
     type TinyKernel = T::TinyKernel;
-    type Groups = T::Groups;
+    type Groups = SquaredGroups;
     const WEIGHTED: bool = T::WEIGHTED;
 
     fn describe(&self, items: &[T]) -> SquaredNode {
