@@ -44,7 +44,7 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
 }
 
 /// The targets of the largest node, by row, and their weights if rows have any.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct TinyTargets {
     pub y: [f64; MAX_TINY_ROWS],
     pub weights: [f64; MAX_TINY_ROWS],
