@@ -33,7 +33,9 @@ impl CodedColumn {
             codes[row as usize] = found.number(key, SURELY_FEW + seen / 2)?;
         }
         let code_of_number = found.codes();
-        codes.iter_mut().for_each(|code| *code = code_of_number[*code as usize]);
+        for code in &mut codes {
+            *code = code_of_number[*code as usize];
+        }
         Some(Self { codes, n_codes: code_of_number.len() })
     }
 

@@ -398,7 +398,9 @@ proptest! {
             }
         }
         if !whole {
-            y.iter_mut().for_each(|y| *y += dice.unit());
+            for y in &mut y {
+                *y += dice.unit();
+            }
         }
         let narrow: Vec<f32> = x.iter().map(|&value| value as f32).collect();
         let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();

@@ -37,7 +37,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Runs {
     /// By node: the run that begins there.
     run_at: Vec<u32>,
-    runs: Vec<Run>,
+    all: Vec<Run>,
     /// Node after node, run after run.
     steps: Vec<Step>,
 }
@@ -74,7 +74,7 @@ impl Runs {
     pub fn new(tree: &Tree) -> Option<Self> {
         let n_nodes = tree.node_count();
         let heights = heights(tree)?;
-        let mut table = Self { run_at: reserved(n_nodes)?, runs: Vec::new(), steps: reserved(n_nodes / 2)? };
+        let mut table = Self { run_at: reserved(n_nodes)?, all: Vec::new(), steps: reserved(n_nodes / 2)? };
         table.run_at.resize(n_nodes, NONE);
         // Parents come before their children: a node that is not on an earlier run begins one.
         let mut is_on_run: Vec<bool> = reserved(n_nodes)?;
@@ -114,16 +114,16 @@ impl Runs {
             self.steps.truncate(first);
             return;
         }
-        self.run_at[head] = self.runs.len() as u32;
+        self.run_at[head] = self.all.len() as u32;
         let missing = missing.unwrap_or(len);
-        self.runs.push(Run { feature: feature as usize, steps: first..first + len, end: node as u32, missing });
+        self.all.push(Run { feature: feature as usize, steps: first..first + len, end: node as u32, missing });
     }
 
     /// The leaf of a row.
     pub fn leaf(&self, tree: &Tree, value: impl Fn(usize) -> f64) -> usize {
         let mut node = 0;
         loop {
-            if let Some(run) = self.runs.get(self.run_at[node] as usize) {
+            if let Some(run) = self.all.get(self.run_at[node] as usize) {
                 node = self.end_of(run, value(run.feature));
             } else if let Some(test) = tree.nodes[node].test() {
                 let left = test.goes_left(value(test.feature as usize), None);
