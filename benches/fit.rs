@@ -199,8 +199,8 @@ fn random_thresholds<const CLASSES: bool>(bencher: Bencher<'_, '_>, n_jobs: i64)
         .bench(|| fit(&x, target, None, loss, &params).unwrap());
 }
 
-/// Ten trees of a random forest, without and with out-of-bag predictions. Gini draws the square root
-/// of the number of features.
+/// Ten trees of a random forest, without and with out-of-bag predictions. Gini draws the square
+/// root of the number of features.
 #[divan::bench(args = [false, true], consts = [false, true], sample_count = 5)]
 fn forest_1_thread<const CLASSES: bool>(bencher: Bencher<'_, '_>, out_of_bag: bool) {
     let data = Friedman::new(100_000, 10);

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! So a row is still on the path behind a node if `highest < x <= lowest` there. The two only move
-//! towards each other, so the place where a row leaves is found by a binary search. A chain of one feature is
-//! one run: a sorted list, whatever the order of its thresholds.
+//! towards each other, so the place where a row leaves is found by a binary search. A chain of one
+//! feature is one run: a sorted list, whatever the order of its thresholds.
 //!
 //! Each run goes on to the deeper child. Cost of a row: a binary search per run on its way; of the
 //! table: two passes over the nodes, 4 bytes per node and 24 per node of a run.

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! The rank of a row in its node's table is looked up like that of criteria that rank targets.
-//! `sweep.rs` adds up the gains; `screen.rs` rules out most cuts before. The engines see one type for all criteria (`any.rs`). Cost:
-//! O(rows · outputs) per feature; quantiles have one whole sweep per output, and a sort of each
-//! node's targets per output.
+//! `sweep.rs` adds up the gains; `screen.rs` rules out most cuts before. The engines see one type
+//! for all criteria (`any.rs`). Cost: O(rows · outputs) per feature; quantiles have one whole sweep
+//! per output, and a sort of each node's targets per output.
 
 mod any;
 mod screen;

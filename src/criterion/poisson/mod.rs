@@ -15,8 +15,8 @@
 //! A leaf must not predict 0: its deviance would be infinite for every later target above 0. As in
 //! scikit-learn, cuts with a child whose targets are all 0 are not allowed.
 //!
-//! Logarithms are slow. `h(x) <= x²` rules out most cuts by a multiplication and a comparison, and a
-//! closer bound ([`h_bound`]) rules out most of the rest. Cost: O(rows) per feature, and one
+//! Logarithms are slow. `h(x) <= x²` rules out most cuts by a multiplication and a comparison, and
+//! a closer bound ([`h_bound`]) rules out most of the rest. Cost: O(rows) per feature, and one
 //! logarithm per row for each node's impurity, or per different target where these are few.
 
 mod groups;
