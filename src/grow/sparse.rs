@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Criteria with running sums take the zeros of a column in one step (`sparse_column.rs`).
-//! Quantiles and several outputs sweep the entries from either end of the column (`sparse_sweep.rs`).
+//! Quantiles and several outputs sweep the entries from either end of the column
+//! (`sparse_sweep.rs`).
 //!
 //! Cost per node: a few passes over its entries and its rows. Memory: an entry per cell that is not
 //! 0, and per thread a few bytes per row. The splits are those of the same cells in a dense matrix.
