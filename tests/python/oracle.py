@@ -361,7 +361,7 @@ def judge(chosen, best, scale, criterion):
 
 
 def explore(n_nodes, seed, fits=SMALL, report=None):
-    """Check at least this many nodes of such fits; count verdicts by criterion, weights and targets."""
+    """Check at least this many nodes of such fits; count verdicts by criterion, weights, target."""
     rng = np.random.default_rng(seed)
     verdicts, worst, done = Counter(), {}, 0
     while done < n_nodes:

@@ -67,7 +67,7 @@ CHAINS = {
 
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_case_23_a_level_of_a_chain_costs_about_the_same_for_all_criteria(is_weighted):
-    """Of the time per row and level, compared with squared error; ratios of 10 and more were seen."""
+    """Per row and level, as a multiple of what squared error takes: 10 and more were seen."""
     n = 20_000
     X, odd = np.arange(float(n))[:, None], np.arange(n) % 2
     weight = 1.0 + np.arange(n) % 3 if is_weighted else None

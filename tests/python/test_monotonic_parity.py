@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compare import diamonds
 
+from compare import diamonds
 from peers import (
     CLASSIFIERS,
     REGRESSORS,
