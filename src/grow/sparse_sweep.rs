@@ -135,6 +135,9 @@ impl<X: Cell, C: Criterion> SweepSearch<'_, X, C> {
         let (n_below, n_above) = (before.len() + negative.len(), after.len() + positive.len());
         let min_rows = self.column.rules.min_rows_leaf;
         let (first, last) = (first.max(min_rows), last.min(n_rows.saturating_sub(min_rows)));
+        if first > last {
+            return;
+        }
         // Without zeros, both halves reach the same cut: it is the descending one's.
         let last_below = if n_below + n_above < n_rows { n_below } else { n_below - n_below.min(1) };
         scratch.late.clear();

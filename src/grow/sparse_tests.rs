@@ -20,7 +20,7 @@ use crate::criterion::{Criterion, GainBounds, OneCut, TagCellOf, TargetRanking, 
 use crate::data::{Entry, Matrix, Target};
 use crate::median::Level;
 use crate::naive::draw::Dice;
-use crate::params::{Impurity, Loss, MedianMethod, Params, Rules};
+use crate::params::{Impurity, Loss, MedianMethod, Params, Rules, Size};
 use crate::scan::{Feature, scan};
 use crate::split::{Aim, Tournament};
 
@@ -89,7 +89,7 @@ impl Node {
     }
 
     fn rules(&self, values: &[f64]) -> Rules {
-        let params = Params { min_samples_leaf: crate::Size::Rows(self.min_rows as i64), ..Params::default() };
+        let params = Params { min_samples_leaf: Size::Rows(self.min_rows as i64), ..Params::default() };
         let x = Matrix::from_rows(values, self.n_rows, 1).unwrap();
         let y = vec![1.0; self.n_rows];
         params.check(&x, Target::Values(&y), None, Loss::SquaredError).unwrap().rules

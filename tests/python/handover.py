@@ -90,12 +90,15 @@ def hostile_rows(estimator, seed=0, *, missing=True, infinite=False, dtype=np.fl
     return X
 
 
-def chain(depth):
-    """A tree of the given depth, in which the left child of each split is the next split."""
+def chain(depth, n_features=1):
+    """A tree of the given depth, in which the left child of each split is the next split.
+
+    The splits take turns through the features: with several, no two in a row test the same one.
+    """
     inner = np.arange(depth)
     n_nodes = 2 * depth + 1
     feature = np.full(n_nodes, -2)
-    feature[:depth] = 0
+    feature[:depth] = inner % n_features
     threshold = np.full(n_nodes, -2.0)
     threshold[:depth] = depth - inner - 0.5
     right = np.full(n_nodes, -1)
@@ -104,10 +107,10 @@ def chain(depth):
     rows[:depth] = depth + 1 - inner
     values = np.arange(n_nodes, dtype=np.float64)
     missing_left = np.zeros(n_nodes, dtype=np.uint8)
-    model = DecisionTreeRegressor().fit([[0.0]], [0.0])
+    model = DecisionTreeRegressor().fit(np.zeros((1, n_features)), [0.0])
     model.tree_ = model.tree_._from_state(
         {
-            "n_features": 1,
+            "n_features": n_features,
             "n_outputs": 1,
             "n_values": 1,
             "feature": feature,

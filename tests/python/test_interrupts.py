@@ -40,9 +40,10 @@ SCRIPT = """
             model.fit(X, y)
         return work, lambda: pickle.dumps(model) == before
 
-    deep = chain(20_000)
-    lowest = np.full((400_000, 1), -1.0)
-    many = np.broadcast_to(np.float64(-1.0), (20_000_000, 1))
+    # Long runs over one feature would be searched, not walked.
+    deep = chain(20_000, n_features=2)
+    lowest = np.full((400_000, 2), -1.0)
+    many = np.broadcast_to(np.float64(-1.0), (20_000_000, 2))
     state = pickle.dumps(deep)
 
     def predict(method, X):
@@ -67,7 +68,7 @@ SCRIPT = """
         "predict": predict("predict", many),
         "predict, deep tree": predict("predict", lowest),
         "apply": predict("apply", lowest),
-        "decision_path": predict("decision_path", np.full((20_000, 1), -1.0)),
+        "decision_path": predict("decision_path", np.full((20_000, 2), -1.0)),
         "sparse apply": predict("apply", csr_array(lowest)),
     }}
 

@@ -22,7 +22,7 @@ const FAR_APART: usize = 32;
 #[derive(Default)]
 pub(crate) struct QuantileScratch {
     pub(super) kernels: KernelBuffers,
-    /// The ranks of the node's rows in a feature's order.
+    /// The ranks of the node's rows in a feature's order: of all of them, or of the first ones.
     pub(super) ranks: Vec<u32>,
     /// By number of rows on the left: whether the cut keeps the monotonic constraint. Empty without
     /// one.
@@ -60,7 +60,7 @@ impl<T: RankedSample> Quantile<T> {
         scratch: &mut QuantileScratch,
     ) {
         // All together: in large nodes each rank is a cache miss, and the processor overlaps them.
-        scratch.ranks.resize(node.rows, 0);
+        scratch.ranks.resize(ranks.len(), 0);
         ranks.fill(0, &mut scratch.ranks);
         self.apply_constraint(node, table, cuts, scratch);
         let mut ranges = std::mem::take(&mut scratch.ranges);
@@ -151,13 +151,13 @@ impl<T: RankedSample> Quantile<T> {
         let QuantileScratch { kernels, ranks, gains, mirrored, .. } = scratch;
         let n_rows = table.sorted.len();
         gains.resize(gains.len().max(n_rows), 0);
-        if !T::WEIGHTED {
+        if !T::WEIGHTED || ranks.len() < n_rows {
             let rank = |place: usize| ranks[place] as usize;
             self.each_gain(table, rank, ranges, kernels, |n_left, gain| gains[n_left] = gain);
             return highest(ranges, gains);
         }
         // Weighted rows take long to move. A gain is the same with left and right exchanged, so the
-        // ranges of the back half are reached from the back.
+        // ranges of the back half are reached from the back, if the rows there are known.
         let (front, back) = ranges.split_at(ranges.partition_point(|range| range.first <= n_rows / 2));
         mirrored.clear();
         mirrored.extend(back.iter().rev().map(|range| CutRange::new(n_rows - range.last, n_rows - range.first)));
