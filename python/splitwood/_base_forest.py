@@ -257,14 +257,19 @@ class BaseForest(FittedForest):
         seeds = random.randint(np.iinfo(np.int32).max, size=self.n_estimators)
         seeds = seeds[n_earlier:].astype(np.uint64)
         counts = own_counts(own, n_rows, seeds)
-        draws = self.bootstrap and counts is None
+        draws = self._draws_rows(counts is not None)
+        n_draws = number_of_draws(self.max_samples, n_rows, weights) if draws else None
+        return Bags(n_rows, seeds, n_draws, weights if draws else None, counts)
+
+    def _draws_rows(self, has_own_bags: bool) -> bool:
+        """Whether the rows of each tree are drawn."""
+        draws = bool(self.bootstrap) and not has_own_bags
         if not draws and self.max_samples is not None:
             raise ValueError(
                 "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
                 "`bootstrap=True` or set `max_sample=None`."
             )
-        n_draws = number_of_draws(self.max_samples, n_rows, weights) if draws else None
-        return Bags(n_rows, seeds, n_draws, weights if draws else None, counts)
+        return draws
 
     def _check_out_of_bag(self, bags: Bags) -> bool:
         """Check that there are rows out of the bags if they are needed."""

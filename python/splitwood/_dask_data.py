@@ -16,6 +16,7 @@ from ._categories import codes_of, in_order, occurring, warn_of_own_labels
 from ._dask_tasks import Tasks
 from ._inputs import aligned, read_labelled
 from ._sklearn_inputs import PredictionChecks, as_weights, checked_rows
+from ._sparse import is_sparse
 
 
 def is_dask(X: Any) -> bool:
@@ -34,7 +35,15 @@ def sample_of(X: Any) -> Any:
         )
     if X.ndim != 2:
         raise ValueError(f"X: must have two dimensions, got {X.ndim}")
+    _check_dense(X._meta)
     return np.zeros((2, X.shape[1]), X.dtype)
+
+
+def _check_dense(block: Any) -> None:
+    if is_sparse(block):
+        raise TypeError(
+            "X: sparse rows are not supported on a cluster; make them dense or fit locally"
+        )
 
 
 def reader_of(estimator: Any) -> Any:
@@ -125,6 +134,7 @@ def _labels(reader: BaseModel, block: Any) -> list[tuple[object, list[Any], int]
 
 def _cells(estimator: BaseModel, block: Any) -> NDArray[Any]:
     """Read a partition of X as the plain estimator does."""
+    _check_dense(block)
     if len(block) == 0:
         # The dtype that every other one can be converted to without loss.
         return np.empty((0, estimator.n_features_in_), np.float32)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._bags import Bags
+from ._bags import Bags, Counts
 from ._cluster import Report, WorkerLost
 from ._fitted_forest import RESULTS
 
@@ -92,9 +92,12 @@ class WholeSeat:
         size = self._cells.nbytes + y.nbytes
         return Held(len(y), self._cells.dtype.name, size, attributes, of_rows)
 
-    def grow(self, seeds: NDArray[np.uint64], n_draws: int | None) -> _core.Forest:
+    def grow(
+        self, seeds: NDArray[np.uint64], n_draws: int | None, own_bags: Counts | None
+    ) -> _core.Forest:
         """Grow the trees with these seeds."""
-        own = {"seeds": seeds, "n_draws": n_draws, "progress": self._go_on, "order": self._order}
+        own: dict[str, Any] = {"seeds": seeds, "n_draws": n_draws, "bags": own_bags}
+        own |= {"progress": self._go_on, "order": self._order}
         y, weights, n_classes, _ = self._targets
         settings = self._settings | own
         if n_classes is None:
@@ -190,7 +193,9 @@ def grow_forest(engine: TreeEngine, bags: Bags, report: Report) -> _core.Forest:
             if start + size < end:
                 todo.append((start + size, end))
             growing[seat] = batch = start, min(start + size, end)
-            engine.start(seat, "grow", bags.seeds[batch[0] : batch[1]], bags.n_draws)
+            of_batch = slice(*batch)
+            own = None if bags.own is None else bags.own[of_batch]
+            engine.start(seat, "grow", bags.seeds[of_batch], bags.n_draws, own)
         for seat, forest, failure in engine.replies():
             start, end = growing.pop(seat)
             if failure is not None:

@@ -34,7 +34,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._bags import Bags, number_of_draws
+from ._bags import Bags, OwnBags, number_of_draws
 from ._base import BaseModel, features_per_split, known_criterion
 from ._base_forest import BaseForest, warn_of_no_new_trees
 from ._base_tree import BaseTree
@@ -179,7 +179,7 @@ class _OnDask(_Base):
         """
         self.to_local().save(path)
 
-    def _twin(self, X: Any, y: Any) -> tuple[Self, Any]:
+    def _twin(self, X: Any, y: Any, has_own_bags: bool = False) -> tuple[Self, Any]:
         """Copy the estimator for a fit, and check what can be checked without the rows.
 
         Also gets a plain estimator that was fitted to two rows: it has checked the parameters.
@@ -193,7 +193,7 @@ class _OnDask(_Base):
             warnings.simplefilter("ignore")
             checked_training(twin, sample, np.arange(2.0))
         twin.n_outputs_ = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
-        twin._check_supported()
+        twin._check_settings(has_own_bags)
         # A trial draws nothing from the user's generator.
         check_random_state(self.random_state)
         trial = clone(twin.to_local()).set_params(verbose=0, random_state=0, **self._of_trial())
@@ -204,15 +204,23 @@ class _OnDask(_Base):
             trial.fit(sample, np.array([[1], [2]]).repeat(twin.n_outputs_, axis=1).squeeze())
         return twin, trial
 
-    def _check_supported(self) -> None:
-        """Refuse what is not distributed, before any work."""
+    def _check_settings(self, has_own_bags: bool) -> None:
+        """Refuse what a fit to two rows would not, before any work."""
 
     def _of_trial(self) -> dict[str, Any]:
         """Get the parameters that a fit to two rows would refuse."""
         return {}
 
     def _client(self) -> Any:
-        return distributed.get_client() if self.client is None else self.client
+        if self.client is not None:
+            return self.client
+        try:
+            return distributed.get_client()
+        except ValueError as error:
+            raise ValueError(
+                "client: there is no current client; connect to a cluster by distributed.Client "
+                "first, or pass client"
+            ) from error
 
     def _predict(self, X: Any, dtype: Any, *given: Any) -> Any:
         """Predict a number or a label per row and output."""
@@ -225,6 +233,7 @@ class _OnDask(_Base):
         local = self.to_local()
         if not is_dask(X):
             return getattr(local, what.method)(X, *what.given)
+        check_is_fitted(self)
         call, width, dtype = partial(_call, local, what), what.width, what.dtype
         if isinstance(X, dask.array.Array):
             whole = X.rechunk({1: -1})
@@ -549,18 +558,18 @@ def _set_leaf_values(
 class _ForestOnDask(_OnDask, _ForestBase):
     """What forests do on a cluster: every worker holds all rows and grows some of the trees."""
 
-    def _check_supported(self) -> None:
+    def _check_settings(self, has_own_bags: bool) -> None:
         self._check_parameters()
-        n_draws = None
-        if self.bootstrap:
+        n_draws, own = None, np.empty((0, 1), np.uint32) if has_own_bags else None
+        if self._draws_rows(has_own_bags):
             n_draws = number_of_draws(self.max_samples, 1 << 30, None)
-        self._check_out_of_bag(Bags(1, np.empty(0, np.uint64), n_draws, None, None))
+        self._check_out_of_bag(Bags(1, np.empty(0, np.uint64), n_draws, None, own))
 
     def _of_trial(self) -> dict[str, Any]:
         own = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "warm_start": False}
         return own | {"oob_score": False, "importance_type": "impurity"}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, bags: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, bags: OwnBags = None) -> Self:
         """Grow the trees from training rows that are distributed over a cluster.
 
         Every worker gets all rows, sorts them once, and grows some of the trees. The forest is that
@@ -577,8 +586,9 @@ class _ForestOnDask(_OnDask, _ForestBase):
             Targets, in partitions of their own.
         sample_weight : dask array or series of shape (n_samples,), default=None
             Non-negative weights, not all zero.
-        bags : None
-            Bags of your own are not supported on a cluster.
+        bags : array-like of shape (n_samples, n_estimators) or callable, default=None
+            Bags of your own, as in the plain estimator. They are drawn or read by the client, which
+            sends each tree's counts to the worker that grows it, 4 bytes per row.
 
         Returns
         -------
@@ -603,11 +613,7 @@ class _ForestOnDask(_OnDask, _ForestBase):
         ...     len(DaskRandomForestRegressor(n_estimators=5).fit(X, y).estimators_)
         5
         """
-        if bags is not None:
-            raise ValueError(
-                f"bags: bags of your own are not supported on a cluster; fit {self._plain.__name__}"
-            )
-        twin, _ = self._twin(X, y)
+        twin, _ = self._twin(X, y, bags is not None)
         report = _reporter(self.verbose)
         with DaskTreeEngine(self._client(), self.n_estimators, self.n_jobs) as engine:
             report("reading the rows")
@@ -616,12 +622,13 @@ class _ForestOnDask(_OnDask, _ForestBase):
             given = data.rows, data.targets, data.weights
             engine.spawn(reader_of(twin), *given, checked_targets)
             report(f"sorting {data.n_rows:,} rows on {len(engine.threads)} workers")
-            held = on_all(engine, "sort", twin._seat_settings(), bool(self.bootstrap))
+            draws = self._draws_rows(bags is not None)
+            held = on_all(engine, "sort", twin._seat_settings(), draws)
             n_bytes = sum(one.n_bytes for one in held)
             report(f"{n_bytes:,} bytes moved to the workers")
             twin.__dict__.update(held[0].attributes)
             twin._x_dtype = held[0].dtype
-            twin._grow_on(engine, held[0], self._forest_to_extend(twin), report)
+            twin._grow_on(engine, held[0], self._forest_to_extend(twin), report, bags)
         self.__dict__ = twin.__dict__
         return self
 
@@ -631,11 +638,16 @@ class _ForestOnDask(_OnDask, _ForestBase):
         return self._growth_settings() | fixed
 
     def _grow_on(
-        self, engine: DaskTreeEngine, held: Held, earlier: _core.Forest | None, report: Any
+        self,
+        engine: DaskTreeEngine,
+        held: Held,
+        earlier: _core.Forest | None,
+        report: Any,
+        own: OwnBags = None,
     ) -> None:
         """Grow the missing trees, join them with the earlier ones, and set the results."""
         n_earlier = 0 if earlier is None else earlier.n_trees
-        bags = self._new_bags(held.n_rows, held.weights, None, n_earlier)
+        bags = self._new_bags(held.n_rows, held.weights, own, n_earlier)
         if len(bags.seeds) == 0:
             warn_of_no_new_trees()
         else:
@@ -934,7 +946,7 @@ class DaskRandomForestRegressor(_ForestRegressorOnDask, RandomForestRegressor):
 
     The model is that of `splitwood.RandomForestRegressor`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses bags of your own.
+    must have room for all rows.
 
     Examples
     --------
@@ -959,7 +971,7 @@ class DaskRandomForestClassifier(_ForestClassifierOnDask, RandomForestClassifier
 
     The model is that of `splitwood.RandomForestClassifier`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses bags of your own.
+    must have room for all rows.
 
     Examples
     --------
@@ -984,7 +996,7 @@ class DaskExtraTreesRegressor(_ForestRegressorOnDask, ExtraTreesRegressor):
 
     The model is that of `splitwood.ExtraTreesRegressor`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses bags of your own.
+    must have room for all rows.
 
     Examples
     --------
@@ -1009,7 +1021,7 @@ class DaskExtraTreesClassifier(_ForestClassifierOnDask, ExtraTreesClassifier):
 
     The model is that of `splitwood.ExtraTreesClassifier`, byte for byte. All its methods
     are here, too; those that take no collections of Dask work on data of this machine. Every worker
-    must have room for all rows. `fit` refuses bags of your own.
+    must have room for all rows.
 
     Examples
     --------

@@ -193,4 +193,19 @@ impl<T: Copy + Default> OrderBuffer<T> {
         column.order(coded.rows.slice(range), &mut rows[..len], &mut items[..len], &mut self.places);
         self.column.slice(0..len)
     }
+
+    /// The rows of a node's range, for columns that may have no items.
+    pub fn rows<'a>(
+        &'a mut self,
+        feature: usize,
+        sorted: &'a [SortedColumn<T>],
+        coded: &CodedColumns<T>,
+        range: Range<usize>,
+    ) -> &'a [u32] {
+        if coded.get(feature).is_some() {
+            self.slice(feature, sorted, coded, range).rows
+        } else {
+            &sorted[feature].rows[range]
+        }
+    }
 }

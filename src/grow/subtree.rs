@@ -539,7 +539,7 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
             let ranks = self.ranks.get_or_insert_default();
             ranks.restart(self.n_rows, self.n_features);
             for feature in 0..self.n_features {
-                ranks.push(ordered.slice(feature, features, coded, range.clone()).rows.iter().map(local));
+                ranks.push(ordered.rows(feature, features, coded, range.clone()).iter().map(local));
             }
             let rows = self.n_features * self.n_rows;
             self.buffers.iter_mut().for_each(|buffer| buffer.resize(rows + self.n_rows, 0));
@@ -547,7 +547,7 @@ impl<X: Cell, C: Criterion> Subtree<X, C> {
         } else {
             self.buffers[0].clear();
             for feature in 0..self.n_features {
-                let rows = ordered.slice(feature, features, coded, range.clone()).rows;
+                let rows = ordered.rows(feature, features, coded, range.clone());
                 self.buffers[0].extend(rows.iter().map(local));
             }
             if C::Ranking::RANKED {

@@ -42,7 +42,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with Client(cluster) as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=120)
         yield client
 
 
@@ -120,10 +120,30 @@ def test_a_warm_start_adds_the_trees_of_a_larger_forest(client):
         model.set_params(n_estimators=3).fit(dX, dy)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("as_function", [False, True])
+def test_bags_of_your_own(client, as_function):
+    X, y, weights = table(2_000)
+    dX, dy, dw = chunked(X, y, weights)
+    parameters = {"n_estimators": 7, "random_state": 2, "oob_score": True, "max_depth": 6}
+    bags = np.random.default_rng(0).integers(0, 3, (len(X), 7))
+    bags = (lambda rng: rng.integers(0, 3, 2_000)) if as_function else bags
+    local = splitwood.RandomForestRegressor(**parameters).fit(X, y, weights, bags=bags)
+    model = on_dask.DaskRandomForestRegressor(**parameters).fit(dX, dy, dw, bags=bags)
+    assert same_forest(model, local)
+    assert vars(model.to_local()).keys() == vars(local).keys()
+    assert model.oob_score_ == local.oob_score_
+    np.testing.assert_array_equal(model.estimators_samples_[6], local.estimators_samples_[6])
+    with pytest.raises(ValueError, match="bags: must have a row per row of X"):
+        on_dask.DaskRandomForestRegressor(**parameters).fit(dX, dy, bags=np.ones((3, 7)))
+    assert_nothing_is_left(client)
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
         ({"oob_score": True, "bootstrap": False}, "Out of bag"),
+        ({"max_samples": 0.5, "bootstrap": False}, "max_sample"),
         ({"max_samples": -1}, "max_samples"),
         ({"n_estimators": 0}, "n_estimators"),
         ({"max_depth": 0}, "max_depth"),
@@ -134,8 +154,10 @@ def test_what_is_invalid_is_refused_before_any_work(client, parameters, words):
     assert_nothing_is_left(client)
     with pytest.raises(ValueError, match=words):
         on_dask.DaskRandomForestRegressor(**parameters).fit(da.ones((10, 2)), da.ones(10))
-    with pytest.raises(ValueError, match="bags: "):
-        on_dask.DaskRandomForestRegressor().fit(da.ones((10, 2)), da.ones(10), bags=lambda rng: 1)
+    with pytest.raises(ValueError, match="max_sample"):
+        on_dask.DaskRandomForestRegressor(max_samples=5).fit(
+            da.ones((10, 2)), da.ones(10), bags=lambda rng: np.ones(10)
+        )
     assert left_behind(client) == NOTHING
 
 
@@ -294,7 +316,7 @@ def test_the_trees_of_a_lost_worker_are_grown_elsewhere(client):
         timer.join()
         assert time.monotonic() - start < 60
         assert same_forest(model, local)
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=120)
 
 
 def test_a_stopped_worker_of_a_forest(client, monkeypatch):
@@ -320,6 +342,6 @@ def test_an_interrupt_stops_the_trees(client):
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         slow_forest(client, X, y, 100_000)
-    assert_nothing_is_left(client)
+    assert_nothing_is_left(client, seconds=20)
     # The threads of the actors are free.
     assert slow_forest(client, X[:2_000], y[:2_000], 2).forest_.n_trees == 2
