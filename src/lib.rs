@@ -68,7 +68,7 @@ pub use forest::{
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{ForestModel, Label, Labels, Model, ModelOf, Predictor, Task};
-pub use params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+pub use params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter, WholeWeights};
 pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;

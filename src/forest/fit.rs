@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::Forest;
 use super::bag::{Bags, Probabilities, draw};
+use super::feature_order::{shuffled_features, tree_params};
 use super::out_of_bag::{LeftOut, OutOfBag, OutOfBagSums};
-use super::tree_data::{TreeCells, TreeTargets, picked, shuffled_features, tree_params};
-use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target};
+use crate::data::{AnySource, Cell, Matrix, PickedCells, Rows, Source, SparseColumns, Target, are_all, picked};
 use crate::error::{Error, Result};
 use crate::fit::fit_valid;
 use crate::grow::random::Seed;
 use crate::memory::check_room;
-use crate::params::{Choices, Loss, Objective, Params, ValidFit};
+use crate::params::{Choices, Loss, Objective, Params, PickedTargets, ValidFit};
 use crate::shared_order::{SharedOrder, TreeOrder};
 use crate::threads::Team;
 use crate::tree::Tree;
@@ -366,18 +366,21 @@ impl<X: Cell> ForestTask<'_, X> {
         team: &Team,
     ) -> Result<Tree> {
         let params = tree_params(&self.params.tree, seed, features);
-        let ids = rows.ids();
+        let (rows, ids, own_weights) = match self.valid.repeated(rows, weights) {
+            Some(repeated) => (repeated.rows(), repeated.ids, None),
+            None => (rows.renumbered(), rows.ids(), weights),
+        };
         let order = TreeOrder::new(shared.order, self.n_rows, &ids, features);
-        let targets = TreeTargets::new(&self.valid.objective, &ids);
+        let targets = PickedTargets::new(&self.valid.objective, &ids);
         let objective = targets.objective(&self.valid.objective);
-        let valid = params.of_tree(rows.renumbered(), self.n_rows, self.n_features, objective, weights.is_some())?;
-        let weights = weights.map(|weights| picked(weights, 1, &ids));
+        let valid = params.of_tree(rows, self.n_rows, self.n_features, objective, weights.is_some())?;
+        let weights = own_weights.map(|weights| picked(weights, 1, &ids));
         let fit = |x: Source<'_, X>| fit_valid(x, weights.as_deref(), &valid, params.median_method, Some(&order), team);
-        if ids.len() == self.n_rows && features.is_sorted() {
+        if are_all(&ids, self.n_rows) && features.is_sorted() {
             return fit(self.x);
         }
         // Random thresholds read X row by row, sorted columns are read feature by feature.
-        let cells = if draws_thresholds(self.valid) { TreeCells::by_rows } else { TreeCells::new };
+        let cells = if draws_thresholds(self.valid) { PickedCells::by_rows } else { PickedCells::new };
         cells(self.x, &ids, features).with(fit)
     }
 

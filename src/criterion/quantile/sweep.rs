@@ -95,9 +95,11 @@ impl<T: RankedSample> Quantile<T> {
         if cuts.value_order.is_none() {
             return;
         }
+        // On the grid, a quantile would be rounded: it may lie on the end of the range that the node
+        // has inherited.
         let row = |&rank: &u32| {
-            let weight = GridWeights::<T>::new(&table.weights).units(rank as usize);
-            (node.lowest + table.sorted[rank as usize] as f64 * node.values.unit, weight as f64)
+            let target = self.targets[table.global_ranks[rank as usize] as usize];
+            (target.y(), target.weight())
         };
         let left = self.running_quantiles(scratch.ranks.iter().map(row));
         let right = self.running_quantiles(scratch.ranks.iter().rev().map(row));
