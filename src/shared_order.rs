@@ -120,7 +120,8 @@ impl<'a> TreeOrder<'a> {
             LocalNumbers::Single(numbers) => {
                 column.rows.resize(self.n_rows, 0);
                 let mut kept = 0;
-                // A branch on whether the tree sees a row would be mispredicted for a third of them.
+                // A branch on whether the tree sees a row would be mispredicted for a third of
+                // them.
                 for &row in rows {
                     let local = numbers[row as usize];
                     // After the last row that is kept, the column is full.

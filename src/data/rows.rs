@@ -1,7 +1,7 @@
 //! The rows that take part in a fit, and their weights. Rows of weight 0 don't take part.
 //!
-//! Weights that are small whole numbers can be exchanged for copies of rows: a row of weight 3 takes
-//! part three times, and a sum without weights has one term more for each copy.
+//! Weights that are small whole numbers can be exchanged for copies of rows: a row of weight 3
+//! takes part three times, and sums need no weights.
 
 use super::{check_finite, lowest_bit, power_of_two};
 use crate::error::{Error, Result};
@@ -20,8 +20,8 @@ pub(crate) struct Rows {
     copies: Option<Vec<bool>>,
 }
 
-/// Copies are made if there are at most this many times as many rows with them. A bootstrap has 1.58
-/// times as many draws as rows.
+/// Copies are made if there are at most this many times as many rows with them. A bootstrap has
+/// 1.58 times as many draws as rows.
 const MAX_ROWS_PER_ROW: f64 = 2.0;
 
 /// Rows, each as often as its weight says.
@@ -90,7 +90,8 @@ impl Rows {
         Some(RepeatedRows { ids: (0..self.len).flat_map(|place| copies(self.id(place))).collect(), unit })
     }
 
-    /// For each of these rows, whether it is a copy; `None` if weights were not exchanged for copies.
+    /// For each of these rows, whether it is a copy; `None` if weights were not exchanged for
+    /// copies.
     pub fn copies_among(&self, rows: &[u32]) -> Option<Vec<bool>> {
         let copies = self.copies.as_ref()?;
         Some(rows.iter().map(|&row| copies[row as usize]).collect())

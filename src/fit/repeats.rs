@@ -1,9 +1,10 @@
 //! A fit to copies of rows instead of whole weights: the counts of a bootstrap, or of a frequency
 //! table.
 //!
-//! A row of weight 3 becomes three rows, or one of weight 0.75 if all weights are multiples of 0.25. Medians of rows without weights are found several times as
-//! fast, so that the copies pay although there are more rows. The tree is the same: nodes count
-//! their rows without the copies, and report the copies as their weight
+//! A row of weight 3 becomes three rows, and so does one of weight 0.75 if all weights are
+//! multiples of 0.25. Medians of rows without weights are found several times as fast, so that the
+//! copies pay although there are more rows. The tree is the same: nodes count their rows without
+//! the copies, and report the copies as their weight
 //! (`fit/tests.rs::whole_weights_and_copies_of_rows`). Cost: a copy of X.
 
 use crate::data::{Cell, PickedCells, RepeatedRows, Source, are_all};

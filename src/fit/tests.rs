@@ -380,8 +380,8 @@ proptest! {
         }
     }
 
-    /// Counts as copies of rows, and as weights: the same tree, with impurities that are equal up to
-    /// rounding.
+    /// Counts as copies of rows, and as weights: the same tree, with impurities that are equal up
+    /// to rounding.
     #[test]
     fn whole_weights_and_copies_of_rows(
         drawing in drawings(), level in prop_oneof![Just(None), Just(Some(0.3))], wild in any::<bool>(), depth in 1..20i64

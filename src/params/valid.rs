@@ -26,9 +26,9 @@ pub(crate) struct ValidFit<'a> {
 }
 
 impl ValidFit<'_> {
-    /// These rows with copies instead of weights, if that is faster and the tree the same: medians are
-    /// found several times as fast without weights. Copies count as rows for the smallest numbers of
-    /// rows, which must therefore forbid nothing that separates rows.
+    /// These rows with copies instead of weights, if that is faster and the tree the same: medians
+    /// are found several times as fast without weights. Copies count as rows for the smallest
+    /// numbers of rows, which must therefore forbid nothing that separates rows.
     pub fn repeated(&self, rows: &Rows, weights: Option<&[f64]>) -> Option<RepeatedRows> {
         let forbids_nothing = self.rules.min_rows_leaf == 1 && self.rules.min_rows_split == 2;
         let is_faster = self.objective.ranks_targets() && self.objective.n_outputs() == 1;

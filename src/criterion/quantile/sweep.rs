@@ -95,8 +95,8 @@ impl<T: RankedSample> Quantile<T> {
         if cuts.value_order.is_none() {
             return;
         }
-        // On the grid, a quantile would be rounded: it may lie on the end of the range that the node
-        // has inherited.
+        // On the grid, a quantile would be rounded: it may lie on the end of the range that the
+        // node has inherited.
         let row = |&rank: &u32| {
             let target = self.targets[table.global_ranks[rank as usize] as usize];
             (target.y(), target.weight())
