@@ -90,6 +90,12 @@ impl Rows {
         Some(RepeatedRows { ids: (0..self.len).flat_map(|place| copies(self.id(place))).collect(), unit })
     }
 
+    /// By row, whether it is a copy of the row before it; `None` if weights were not exchanged for
+    /// copies.
+    pub fn copies(&self) -> Option<&[bool]> {
+        self.copies.as_deref()
+    }
+
     /// For each of these rows, whether it is a copy; `None` if weights were not exchanged for
     /// copies.
     pub fn copies_among(&self, rows: &[u32]) -> Option<Vec<bool>> {
