@@ -329,9 +329,9 @@ def test_targets_may_come_in_columns_too():
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
 def test_a_stream_in_the_place_of_a_column_is_refused_by_name(kind):
     stream = Stream(pa.table({"a": Y}))
-    with pytest.raises(TypeError, match="^y: is a Stream, a table .* pass one of its columns"):
+    with pytest.raises(TypeError, match=r"^y: is a Stream, a table .* pass one of its columns"):
         kind().fit(CELLS, stream)
-    with pytest.raises(TypeError, match="^sample_weight: is a Stream, a table"):
+    with pytest.raises(TypeError, match=r"^sample_weight: is a Stream, a table"):
         kind().fit(CELLS, Y, stream)
 
 

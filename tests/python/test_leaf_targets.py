@@ -67,14 +67,14 @@ def test_targets_are_pickled_and_dropped_by_another_fit_and_by_prune():
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, np.nan])
 def test_levels_out_of_range_are_refused(level):
     tree = DecisionTreeRegressor(max_depth=3).fit(X, Y).keep_leaf_targets(X, Y)
-    with pytest.raises(ValueError, match="^quantiles: must be strictly between 0 and 1, got"):
+    with pytest.raises(ValueError, match=r"^quantiles: must be strictly between 0 and 1, got"):
         tree.predict_quantiles(X, [0.5, level])
 
 
 @pytest.mark.parametrize("levels", ["median", None, [0.5, None], ["0.5"], [[0.5], [0.1, 0.9]]])
 def test_levels_that_are_no_numbers_are_refused_by_name(levels):
     tree = DecisionTreeRegressor(max_depth=3).fit(X, Y).keep_leaf_targets(X, Y)
-    with pytest.raises(ValueError, match="^quantiles: must be a number or a sequence of numbers"):
+    with pytest.raises(ValueError, match=r"^quantiles: must be a number or a sequence of numbers"):
         tree.predict_quantiles(X, levels)
 
 
