@@ -1,4 +1,5 @@
-//! Exact decision trees: presorted, parallel, and right where floating point makes others wrong.
+//! Exact decision trees and forests: presorted, parallel, and right where floating point makes
+//! others wrong.
 //!
 //! Features are sorted once per fit (`presort`). For each node, every feature offers its best cut
 //! (`scan`, `criterion`), the best of them splits the node (`search`, `split`), and the columns are

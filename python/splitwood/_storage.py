@@ -100,6 +100,12 @@ class Stored:
     @classmethod
     def of(cls, estimator: Any) -> Stored:
         """Collect the parts of a fitted estimator; a subclass is stored as its base class."""
+        if getattr(estimator, "_leaf_targets", None) is not None:
+            warnings.warn(
+                "the targets of the leaves are not stored; call keep_leaf_targets again after "
+                "loading, or use a pickle",
+                stacklevel=4,
+            )
         kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
         categories = getattr(estimator, "categories_", None)
