@@ -141,12 +141,13 @@ class Problem:
     min_weight: float
     min_gain: float
     rules: dict
+    unit: float = 1.0  # of y
 
     def gains(self, order, is_cut):
-        """Get (gain, weight on the left, on the right) of cuts of rows in this order.
+        """Get (gain, weights of both sides, their values) of cuts of rows in this order.
 
         ``is_cut`` says for each row but the last whether rows may be cut behind it. The gain is
-        None if the criterion allows no such cut.
+        None if the criterion allows no such cut. Values are what monotonic constraints apply to.
         """
         if self.criterion in ("gini", "entropy"):
             return self.class_gains(order, is_cut)
@@ -176,13 +177,15 @@ class Problem:
             if not is_cut_here:
                 continue
             rest, d = weight - w, weight * s - w * value
+            values = (s / w * self.unit, (value - s) / rest * self.unit)
             if self.criterion == "squared_error":
-                yield d * d / (w * rest * weight), w, rest
+                gain = d * d / (w * rest * weight)
             elif s == 0 or s == value:
-                yield None, w, rest
+                gain = None
             else:
                 parts = w * h(d / (w * value)) + rest * h(-d / (rest * value))
-                yield parts * (value / weight), w, rest
+                gain = parts * (value / weight)
+            yield gain, (w, rest), values
 
     def class_gains(self, order, is_cut):
         counts = [0] * self.n_classes
@@ -197,17 +200,14 @@ class Problem:
                 continue
             rest = weight - w
             ds = [(weight * left[k] - w * counts[k], counts[k]) for k in present]
+            values = (left[-1] / w, (counts[-1] - left[-1]) / rest)
             if self.criterion == "gini":
-                yield sum(d * d for d, _ in ds) / (w * rest * weight), w, rest
+                gain = sum(d * d for d, _ in ds) / (w * rest * weight)
             else:
-                yield (
-                    math.fsum(
-                        (n / weight) * (w * h(d / (n * w)) + rest * h(-d / (n * rest)))
-                        for d, n in ds
-                    ),
-                    w,
-                    rest,
+                gain = math.fsum(
+                    (n / weight) * (w * h(d / (n * w)) + rest * h(-d / (n * rest))) for d, n in ds
                 )
+            yield gain, (w, rest), values
 
     def pinball_gains(self, order, is_cut):
         p, q = self.level
@@ -226,15 +226,18 @@ class Problem:
         for i, is_cut_here in zip(order, is_cut, strict=False):
             w += self.w[i]
             if is_cut_here:
-                yield before[-1] - sum(next(losses)), w, weight - w
+                yield before[-1] - sum(next(losses)), (w, weight - w), None
 
-    def cuts(self, rows, features=None, went_left=frozenset()):
+    def cuts(self, rows, features=None, went_left=frozenset(), ends=(-math.inf, math.inf)):
         """List (gain, clear, chosen) of all allowed cuts of a node by these features.
 
-        A cut is clear if no rounding of weights can forbid it, and chosen if one of its sides has
-        the rows that went left.
+        A cut is clear if no rounding of weights or values can forbid it, and chosen if one of its
+        sides has the rows that went left. Monotonic constraints leave values between the ends.
         """
+        total = sum(self.w[i] for i in rows)
+        largest = 1 if self.n_classes else max(abs(self.y[i]) for i in rows) * self.unit
         for feature in range(self.X.shape[1]) if features is None else features:
+            sign = self.rules.get("monotonic_cst", {feature: 0})[feature]
             x = self.X[rows, feature]
             known = [rows[k] for k in np.argsort(x, kind="stable") if not np.isnan(x[k])]
             missing = [i for i in rows if np.isnan(self.X[i, feature])]
@@ -247,16 +250,28 @@ class Problem:
                 shared = np.cumsum([i in went_left for i in order])
                 places = np.flatnonzero(is_cut) + 1
                 gains = self.gains(order, is_cut.tolist())
-                for place, (gain, w, rest) in zip(places.tolist(), gains, strict=True):
+                for place, (gain, weights, values) in zip(places.tolist(), gains, strict=True):
                     n_shared = shared[place - 1]
-                    if gain is None:
+                    room = order_room(sign, values, ends) if sign else math.inf
+                    # Sums are known to a share of those of the node.
+                    doubt = largest * (1e-9 + 2.0**-45 * total / min(weights)) if sign else 0.0
+                    if gain is None or room < -doubt:
                         continue
-                    if min(w, rest) < self.min_weight * (1.0 - 1e-9):
+                    if min(weights) < self.min_weight * (1.0 - 1e-9):
                         continue
-                    is_clear = min(w, rest) >= self.min_weight * (1.0 + 1e-9)
+                    is_clear = min(weights) >= self.min_weight * (1.0 + 1e-9)
+                    # Missing values alone count as the highest ones.
+                    is_first = sign != 0 and order is orders[-1] and place == len(missing) > 0
+                    is_clear = is_clear and room > doubt and not is_first
                     is_left = n_shared == place == len(went_left)
                     is_right = n_shared == 0 and place == len(order) - len(went_left)
                     yield gain, is_clear, is_left or is_right
+
+
+def order_room(sign, values, ends):
+    """By how much values could move before they break a monotonic constraint."""
+    (low, high), (left, right) = ends, values if sign > 0 else values[::-1]
+    return min(left - low, right - left, high - right)
 
 
 # ---- random fits ---------------------------------------------------------------------------------
@@ -336,6 +351,10 @@ def draw_problem(rng, fits):
     if rng.random() < 0.1:
         # A share of the impurity of the root.
         rules["min_impurity_decrease"] = float(10.0 ** rng.uniform(-6, -1))
+    # Of medians and quantiles, test_monotonic_parity.py checks constraints.
+    has_value = kinds["criterion"] in ("squared_error", "poisson") or n_classes == 2
+    if has_value and rng.random() < 0.3:
+        rules["monotonic_cst"] = [int(sign) for sign in rng.integers(-1, 2, n_features)]
     if weight is not None:
         weight[0] = max(weight[0], 1.0)
     return kinds, X, y, weight, n_classes, rules
@@ -353,6 +372,7 @@ def check_fit(rng, fits):
         settings["quantile"] = level[0] / level[1]
     exact_y, y_exponent = ([int(k) for k in y], 0) if n_classes else as_integers(y)
     exact_w = [1] * len(y) if weight is None else as_integers(weight)[0]
+    unit = math.ldexp(1.0, y_exponent)
     # Of a gain in integers to one in the units of y: entropy is in bits, pinball losses times q.
     y_exponent *= 2 if criterion == "squared_error" else 1
     factor = {"entropy": 1.0 / math.log(2.0), "quantile": 1.0 / level[1]}.get(criterion, 1.0)
@@ -364,7 +384,7 @@ def check_fit(rng, fits):
         least_gain = math.ldexp(least_gain / factor, -y_exponent)
         least = rules.get("min_samples_leaf", 1)
         limits = (least, least_weight, least_gain, rules)
-        return Problem(criterion, level, X, exact_y, w, n_classes, *limits)
+        return Problem(criterion, level, X, exact_y, w, n_classes, *limits, unit)
 
     if rng.random() < 0.7:
         kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
@@ -398,6 +418,21 @@ def check_fit(rng, fits):
             yield kinds, *verdict
 
 
+def ends_of_values(tree, signs):
+    """By node: the range of values that the constraints on its ancestors leave."""
+    ends = [(-math.inf, math.inf)] * tree.node_count
+    value = tree.value.reshape(tree.node_count, -1)[:, -1]
+    for node in np.flatnonzero(tree.children_left >= 0):
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        ends[left] = ends[right] = low, high = ends[node]
+        sign = signs[tree.feature[node]]
+        if sign:
+            middle = (value[left] + value[right]) / 2.0
+            below, above = (left, right) if sign > 0 else (right, left)
+            ends[below], ends[above] = (low, middle), (middle, high)
+    return ends
+
+
 def check_tree(rng, problem, model, rows, own_feature):
     """Yield (rows, gain of the split, highest gain, size of the data) of each node.
 
@@ -408,6 +443,7 @@ def check_tree(rng, problem, model, rows, own_feature):
     depths, least = tree.compute_node_depths() - 1, rules.get("min_samples_split", 2)
     tiny = np.flatnonzero(np.diff(path.indptr) <= 16)
     skipped = set(rng.permutation(tiny)[TINY_NODES:].tolist())
+    ends = ends_of_values(tree, rules.get("monotonic_cst", [0] * problem.X.shape[1]))
     for node in range(tree.node_count):
         here = [rows[int(k)] for k in path[:, node].indices]
         if node in skipped:
@@ -416,13 +452,14 @@ def check_tree(rng, problem, model, rows, own_feature):
             is_ruled = len(here) < least or depths[node] >= rules["max_depth"]
             if own_feature or is_ruled or "max_leaf_nodes" in rules:
                 continue
-            best = max((gain for gain, is_clear, _ in problem.cuts(here) if is_clear), default=0)
+            found = problem.cuts(here, ends=ends[node])
+            best = max((gain for gain, is_clear, _ in found if is_clear), default=0)
             if best >= problem.min_gain * (1.0 + 1e-9):
                 yield len(here), 0, best, problem.loss_scale(here)
             continue
         went_left = frozenset(rows[int(k)] for k in path[:, int(tree.children_left[node])].indices)
         features = [int(tree.feature[node])] if own_feature else None
-        found = list(problem.cuts(here, features, went_left))
+        found = list(problem.cuts(here, features, went_left, ends[node]))
         chosen = max((gain for gain, _, is_chosen in found if is_chosen), default=None)
         if chosen is not None and chosen < problem.min_gain * (1.0 - 1e-9):
             chosen = None
