@@ -20,7 +20,7 @@ from . import _answers, _core
 from ._base import MaxFeatures, RandomState, Splitter, known_criterion
 from ._base_tree import BaseTree
 from ._categories import CategoricalFeatures, encoded_grid
-from ._class_weight import ClassWeight, weigh_outputs
+from ._class_weight import ClassWeight, encode_classes, weigh_outputs
 from ._leaf_targets import LeafTargets
 from ._progress import Report
 from ._sklearn_inputs import as_numbers
@@ -508,14 +508,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         # Integers and bools are classes. scikit-learn's check, which takes longer than a small fit,
         # can only warn of them, if nearly every row has a class of its own.
         are_classes = y.ndim == 1 and y.dtype.kind in "iub"
-        if not are_classes:
+        classes, codes = encode_classes([y] if y.ndim == 1 else list(y.T))
+        if not are_classes or 2 * len(classes[0]) >= len(y):
             check_classification_targets(y)
-        columns = [y] if y.ndim == 1 else list(y.T)
-        encoded = [np.unique(column, return_inverse=True) for column in columns]
-        classes = [labels for labels, _ in encoded]
-        if are_classes and 2 * len(classes[0]) >= len(y):
-            check_classification_targets(y)
-        codes = [codes.astype(np.int64, copy=False) for _, codes in encoded]
         weights = weigh_outputs(self.class_weight, classes, codes, sample_weight)
         n_classes = max(map(len, classes))
         if y.ndim == 1:
