@@ -79,7 +79,7 @@ def number_of_draws(
     if isinstance(max_samples, Integral):
         if max_samples < 1:
             raise ValueError(f"max_samples: must be at least 1, got {max_samples!r}")
-        return _countable(max_samples)
+        return _countable(int(max_samples))
     share = float(max_samples)
     if not (isfinite(share) and share > 0.0):
         raise ValueError(f"max_samples: a share must be positive and finite, got {max_samples!r}")
