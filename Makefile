@@ -116,7 +116,7 @@ test-oldest: target/oldest/pyvenv.cfg ## Python tests with the lowest versions t
 explore: $(FOR_TESTS) ## the property tests and the exact oracle, on other random cases each time
 	$(CARGO) test --quiet --tests
 	HYPOTHESIS_PROFILE=explore $(PY) -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal $(PYTEST_ARGS)
-	$(PY) tests/python/oracle.py --nodes $(ORACLE_NODES) --large 300
+	$(PY) tests/python/oracle.py --nodes $(ORACLE_NODES) --large 300 --huge 60 --wide 60 --coded 2500
 
 # The cases differ from run to run; a failure prints how to repeat it.
 fuzz: $(VENV)/installed $(VENV)/requirements-test.txt ## wild input for minutes: FUZZ_TIMES as many cases as in the tests

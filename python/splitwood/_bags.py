@@ -23,6 +23,9 @@ OwnBags = ArrayLike | Callable[[np.random.Generator], ArrayLike] | None
 
 Counts = NDArray[np.uint32]
 
+# A bag counts in 32 bits.
+MAX_DRAWS = 2**32 - 1
+
 
 @dataclass(frozen=True)
 class Bags:
@@ -76,7 +79,7 @@ def number_of_draws(
     if isinstance(max_samples, Integral):
         if max_samples < 1:
             raise ValueError(f"max_samples: must be at least 1, got {max_samples!r}")
-        return int(max_samples)
+        return _countable(int(max_samples))
     share = float(max_samples)
     if not (isfinite(share) and share > 0.0):
         raise ValueError(f"max_samples: a share must be positive and finite, got {max_samples!r}")
@@ -84,7 +87,7 @@ def number_of_draws(
     if not isfinite(total):
         # The core refuses such weights.
         return 1
-    n_draws = max(int(share * total), 1)
+    n_draws = max(_countable(share * total), 1)
     if n_draws < max(10, n_rows ** (1 / 3)):
         kind = "the number of rows" if weights is None else "the sum of the weights"
         warn(
@@ -94,6 +97,15 @@ def number_of_draws(
             stacklevel=4,
         )
     return n_draws
+
+
+def _countable(n_draws: float) -> int:
+    if n_draws > MAX_DRAWS:
+        raise ValueError(
+            f"max_samples: must draw 1 to {MAX_DRAWS} rows, got {n_draws}; a share is one of "
+            "the sum of the weights, if there are any"
+        )
+    return int(n_draws)
 
 
 def own_counts(bags: OwnBags, n_rows: int, seeds: NDArray[np.uint64]) -> Counts | None:

@@ -14,6 +14,22 @@ ClassWeight = Mapping[Any, float] | list[Mapping[Any, float]] | Literal["balance
 ForestClassWeight = ClassWeight | Literal["balanced_subsample"]
 
 
+def encode_classes(
+    columns: list[NDArray[Any]],
+) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
+    """Get the classes of each output, ascending, and the codes of its rows."""
+    try:
+        encoded = [np.unique(column, return_inverse=True) for column in columns]
+    except TypeError:
+        kinds = sorted({type(label).__name__ for column in columns for label in column.tolist()})
+        raise ValueError(
+            f"y: labels of the types {', '.join(kinds)} have no common order; turn all of them "
+            "into strings, or all into numbers"
+        ) from None
+    classes = [labels for labels, _ in encoded]
+    return classes, [codes.astype(np.int64, copy=False) for _, codes in encoded]
+
+
 def weigh_outputs(
     class_weight: ClassWeight,
     classes: list[NDArray[Any]],

@@ -20,7 +20,7 @@ from . import _answers, _core
 from ._base import MaxFeatures, RandomState, Splitter, known_criterion
 from ._base_tree import BaseTree
 from ._categories import CategoricalFeatures, encoded_grid
-from ._class_weight import ClassWeight, weigh_outputs
+from ._class_weight import ClassWeight, encode_classes, weigh_outputs
 from ._leaf_targets import LeafTargets
 from ._progress import Report
 from ._sklearn_inputs import as_numbers
@@ -83,7 +83,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How predictions may change with each feature while the others are fixed: 1 means that they
         never decrease, -1 that they never increase, and 0 that there is no constraint. For one
-        output; missing values are allowed.
+        output; missing values are allowed, and count as the highest where a split parts them from
+        all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'
@@ -379,7 +380,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How the share of the second class may change with each feature while the others are fixed: 1
         means that it never decreases, -1 that it never increases, and 0 that there is no
-        constraint. For one output of two classes; missing values are allowed.
+        constraint. For one output of two classes; missing values are allowed, and count as the
+        highest where a split parts them from all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'
@@ -508,14 +510,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseTree):
         # Integers and bools are classes. scikit-learn's check, which takes longer than a small fit,
         # can only warn of them, if nearly every row has a class of its own.
         are_classes = y.ndim == 1 and y.dtype.kind in "iub"
-        if not are_classes:
+        classes, codes = encode_classes([y] if y.ndim == 1 else list(y.T))
+        if not are_classes or 2 * len(classes[0]) >= len(y):
             check_classification_targets(y)
-        columns = [y] if y.ndim == 1 else list(y.T)
-        encoded = [np.unique(column, return_inverse=True) for column in columns]
-        classes = [labels for labels, _ in encoded]
-        if are_classes and 2 * len(classes[0]) >= len(y):
-            check_classification_targets(y)
-        codes = [codes.astype(np.int64, copy=False) for _, codes in encoded]
         weights = weigh_outputs(self.class_weight, classes, codes, sample_weight)
         n_classes = max(map(len, classes))
         if y.ndim == 1:

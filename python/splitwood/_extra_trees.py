@@ -69,7 +69,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How predictions may change with each feature while the others are fixed: 1 means that they
         never decrease, -1 that they never increase, and 0 that there is no constraint. For one
-        output; missing values are allowed.
+        output; missing values are allowed, and count as the highest where a split parts them from
+        all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'
@@ -237,7 +238,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How the share of the second class may change with each feature while the others are fixed: 1
         means that it never decreases, -1 that it never increases, and 0 that there is no
-        constraint. For one output of two classes; missing values are allowed.
+        constraint. For one output of two classes; missing values are allowed, and count as the
+        highest where a split parts them from all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the strings of a data frame and the features that it declares categorical (pandas'

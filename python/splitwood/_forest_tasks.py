@@ -17,7 +17,7 @@ from ._bags import Bags
 from ._base import known_criterion
 from ._base_forest import BaseForest, Targets
 from ._categories import encoded_grid
-from ._class_weight import ForestClassWeight, weigh_outputs
+from ._class_weight import ForestClassWeight, encode_classes, weigh_outputs
 from ._estimators import Shares
 from ._out_of_bag import OutOfBag, out_of_bag_means
 from ._sklearn_inputs import as_numbers
@@ -177,11 +177,8 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
     class_weight: ForestClassWeight
 
     def _encode(self, y: NDArray[Any], weights: NDArray[np.float64] | None) -> Targets:
+        classes, codes = encode_classes([y] if y.ndim == 1 else list(y.T))
         check_classification_targets(y)
-        columns = [y] if y.ndim == 1 else list(y.T)
-        encoded = [np.unique(column, return_inverse=True) for column in columns]
-        classes = [labels for labels, _ in encoded]
-        codes = [codes.astype(np.int64, copy=False) for _, codes in encoded]
         kind, balance_bags = self._kind_of_weights()
         weights = weigh_outputs(kind, classes, codes, weights, balance_weights=True)
         n_classes = max(map(len, classes))

@@ -91,7 +91,8 @@ class RandomForestRegressor(ForestConversionsMixin, BaseForestRegressor):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How predictions may change with each feature while the others are fixed: 1 means that they
         never decrease, -1 that they never increase, and 0 that there is no constraint. For one
-        output; missing values are allowed.
+        output; missing values are allowed, and count as the highest where a split parts them from
+        all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
@@ -294,7 +295,8 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How the share of the second class may change with each feature while the others are fixed: 1
         means that it never decreases, -1 that it never increases, and 0 that there is no
-        constraint. For one output of two classes; missing values are allowed.
+        constraint. For one output of two classes; missing values are allowed, and count as the
+        highest where a split parts them from all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
@@ -499,7 +501,8 @@ class ExtraTreesRegressor(ForestConversionsMixin, BaseForestRegressor):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How predictions may change with each feature while the others are fixed: 1 means that they
         never decrease, -1 that they never increase, and 0 that there is no constraint. For one
-        output; missing values are allowed.
+        output; missing values are allowed, and count as the highest where a split parts them from
+        all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'
@@ -701,7 +704,8 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
     monotonic_cst : array-like of int of shape (n_features,), default=None
         How the share of the second class may change with each feature while the others are fixed: 1
         means that it never decreases, -1 that it never increases, and 0 that there is no
-        constraint. For one output of two classes; missing values are allowed.
+        constraint. For one output of two classes; missing values are allowed, and count as the
+        highest where a split parts them from all others.
     categorical_features : array-like of bool, int or str, or "from_dtype", default=None
         Which features are categorical: a mask, indices or names of features, or "from_dtype" for
         the features that the data frame declares categorical (pandas' ``category``, polars'

@@ -266,4 +266,6 @@ def as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.fl
         raise ValueError(f"sample_weight: must be numbers; {error}") from None
     if weights.ndim != 1:
         raise ValueError(f"sample_weight: must have one dimension, got shape {weights.shape}")
+    if len(weights) != n_samples:
+        raise ValueError(f"sample_weight: has {len(weights)} entries, but X has {n_samples} rows")
     return np.require(weights, np.float64, ["C", "A"])

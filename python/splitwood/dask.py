@@ -38,7 +38,7 @@ from ._bags import Bags, OwnBags, number_of_draws
 from ._base import BaseModel, features_per_split, known_criterion
 from ._base_forest import BaseForest, warn_of_no_new_trees
 from ._base_tree import BaseTree
-from ._class_weight import ClassWeight, weigh_outputs
+from ._class_weight import ClassWeight, encode_classes, weigh_outputs
 from ._cluster import Encoded, WorkerLost, grow
 from ._estimators import DecisionTreeClassifier, DecisionTreeRegressor
 from ._fitted_forest import RESULTS
@@ -282,10 +282,9 @@ def _encode_numbers(y: NDArray[Any], sample_weight: NDArray[np.float64] | None) 
 def _encode_classes(
     class_weight: ClassWeight, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
 ) -> Encoded:
-    check_classification_targets(checked_targets(y))
-    classes, codes = np.unique(y, return_inverse=True)
-    codes = codes.astype(np.int64, copy=False)
-    return Encoded(codes, weigh_outputs(class_weight, [classes], [codes], sample_weight), classes)
+    classes, codes = encode_classes([checked_targets(y)])
+    check_classification_targets(y)
+    return Encoded(codes[0], weigh_outputs(class_weight, classes, codes, sample_weight), classes[0])
 
 
 class _RegressorOnDask(_OnDask):

@@ -192,14 +192,14 @@ proptest! {
     fn poisson(recipe in recipes(), kind in Values::any()) {
         let range = recipe.range(false, |dice, x| draw_counts(kind, dice, x));
         prop_assume!(differ(&range.rows));
-        check(&Poisson::<f64>::new(1.0), Definition::Poisson, &range)?;
+        check(&Poisson::<f64>::new(), Definition::Poisson, &range)?;
     }
 
     #[test]
     fn weighted_poisson(recipe in recipes(), kind in Values::any()) {
         let range = recipe.range(true, |dice, x| draw_counts(kind, dice, x));
         prop_assume!(differ(&range.rows));
-        check(&Poisson::<Weighted<f64>>::new(1.0), Definition::Poisson, &range)?;
+        check(&Poisson::<Weighted<f64>>::new(), Definition::Poisson, &range)?;
     }
 
     #[test]
@@ -215,8 +215,8 @@ proptest! {
         let counts = |dice: &mut Dice, x: &[f64]| draw_counts(kind, dice, x);
         let [plain, weighted] = [false, true].map(|is_weighted| recipe.range(is_weighted, counts));
         if differ(&plain.rows) {
-            check_order(&Poisson::<f64>::new(1.0), &plain)?;
-            check_order(&Poisson::<Weighted<f64>>::new(1.0), &weighted)?;
+            check_order(&Poisson::<f64>::new(), &plain)?;
+            check_order(&Poisson::<Weighted<f64>>::new(), &weighted)?;
         }
         let codes = |dice: &mut Dice, x: &[f64]| draw_classes(dice, x, 2);
         let [plain, weighted] = [false, true].map(|is_weighted| recipe.range(is_weighted, codes));

@@ -317,12 +317,12 @@ impl<E: Engine> FitTask<'_, E> {
     fn poisson(self, y: &[f64], weights: Option<&[f64]>) -> Result<E::Grown> {
         let unit = power_of_two(y);
         let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
-        let rules = *self.rules;
+        let rules = Rules { min_gain: self.rules.min_gain / unit, ..*self.rules };
         match weights {
-            None => self.grow(Poisson::<f64>::new(unit), y, [1.0; 2], rules),
+            None => self.grow(Poisson::<f64>::new(), y, [unit; 2], rules),
             Some(weights) => {
                 let items = self.with_weights(&y, weights);
-                self.grow(Poisson::<Weighted<f64>>::new(unit), items, [1.0; 2], rules)
+                self.grow(Poisson::<Weighted<f64>>::new(), items, [unit; 2], rules)
             }
         }
     }

@@ -54,8 +54,8 @@ impl<X: Cell> FitTask<'_, LocalEngine<'_, X>> {
                 return self.grow_outputs(outputs, [unit, unit * unit], self.rules.min_gain / unit / unit);
             }
             ValueLoss::Poisson => {
-                let outputs = items.into_iter().map(|items| (Poisson::new(unit), items));
-                return self.grow_outputs(outputs, [1.0; 2], self.rules.min_gain);
+                let outputs = items.into_iter().map(|items| (Poisson::new(), items));
+                return self.grow_outputs(outputs, [unit; 2], self.rules.min_gain / unit);
             }
             ValueLoss::AbsoluteError => (Level::HALF, QuantileReport::AbsoluteError),
             ValueLoss::Quantile(level) => (level, QuantileReport::PinballLoss),

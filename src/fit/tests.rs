@@ -299,7 +299,7 @@ fn check_drawing(drawing: &Drawing) -> TestCaseResult {
         y.iter().enumerate().map(|(row, &y)| Weighted { y, weight: [1.0, 2.0, 0.5][row % 3] }).collect();
     let criterion = SquaredError::<Weighted<f64>>::new(SquaredReport::Mean);
     check_engines(&task, &criterion, &weighted, &SortedColumn::with_len(0))?;
-    check_engines(&task, &Poisson::<f64>::new(1.0), &y, &SortedColumn::with_len(0))?;
+    check_engines(&task, &Poisson::<f64>::new(), &y, &SortedColumn::with_len(0))?;
     let codes: Vec<u32> = y.iter().map(|&y| u32::from(y > 4.0)).collect();
     let criterion = Classes::<u32>::new(Impurity::Entropy, 2, y.len());
     check_engines(&task, &criterion, &codes, &SortedColumn::with_len(0))?;

@@ -523,11 +523,14 @@ impl<C: Criterion> NodeSearch<'_, '_, C> {
             return true;
         }
         let n_known: usize = labels.iter().map(|label| label.len()).sum();
-        if C::FORBIDS_SIDES && (categories.has_zero_label() || n_known < order.len()) {
+        let n_missing = order.len() - n_known;
+        if C::FORBIDS_SIDES && (categories.has_zero_label() || n_missing > 0) {
             return true;
         }
-        let has_few_rows = |place: usize| labels[place].len() < rules.min_rows_leaf;
-        if rules.min_weight_leaf == 0.0 && !has_few_rows(0) && !has_few_rows(labels.len() - 1) {
+        // In the order of means, one of these is a part of every side.
+        let smallest_sides = [labels[0].len(), labels[labels.len() - 1].len(), n_missing];
+        let has_few_rows = |n_rows: usize| (1..rules.min_rows_leaf).contains(&n_rows);
+        if rules.min_weight_leaf == 0.0 && !smallest_sides.into_iter().any(has_few_rows) {
             return false;
         }
         let free = Rules { min_rows_leaf: 1, min_weight_leaf: 0.0, ..*rules };

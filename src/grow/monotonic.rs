@@ -11,6 +11,9 @@
 //! right                  [ midpoint            high ]
 //! ```
 //!
+//! A cut that parts missing values from all others counts them as the highest, though no order is
+//! broken if they are lower: the sweep with missing values on the left leaves it out.
+//!
 //! So every value in the left branch is at most every value in the right one, or at least, if
 //! predictions must not increase. This is scikit-learn's rule. Criteria check the order of a cut
 //! from its sums, when they are about to offer it.

@@ -204,8 +204,8 @@ proptest! {
         let weighted: Vec<Weighted<f64>> = samples.iter().map(|&(y, weight)| Weighted { y, weight }).collect();
         node.check::<_, BySums>(&SquaredError::<f64>::new(SquaredReport::Mean), &values)?;
         node.check::<_, BySums>(&SquaredError::<Weighted<f64>>::new(SquaredReport::Mean), &weighted)?;
-        node.check::<_, BySums>(&Poisson::<f64>::new(1.0), &values)?;
-        node.check::<_, BySums>(&Poisson::<Weighted<f64>>::new(2.0), &weighted)?;
+        node.check::<_, BySums>(&Poisson::<f64>::new(), &values)?;
+        node.check::<_, BySums>(&Poisson::<Weighted<f64>>::new(), &weighted)?;
         let node = Node { sign: 0, ..node };
         let codes: Vec<u32> = values.iter().map(|&y| y as u32 % 3).collect();
         let weighted: Vec<Weighted<u32>> =
@@ -236,7 +236,7 @@ proptest! {
         node.check::<_, BySweeps>(&AnyOutputs::<false>::new(Outputs::new(classes)), &rows)?;
         let poisson = [0.5, 2.0].map(|factor| {
             let targets = weighted.iter().map(|row| Weighted { y: (row.y * factor).floor(), ..*row }).collect();
-            (Poisson::<Weighted<f64>>::new(1.0), targets)
+            (Poisson::<Weighted<f64>>::new(), targets)
         });
         node.check::<_, BySweeps>(&AnyOutputs::<true>::new(Outputs::new(poisson)), &rows)?;
         let medians = [&values, &squares].map(|y| {

@@ -242,8 +242,9 @@ impl Tree {
         let mut importances = vec![0.0; self.n_features];
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(test) = node.test() {
-                importances[test.feature as usize] +=
-                    self.loss(id) - self.loss(id + 1) - self.loss(test.right as usize);
+                // A split removes no less than nothing; a decrease below 0 is rounding.
+                let decrease = self.loss(id) - self.loss(id + 1) - self.loss(test.right as usize);
+                importances[test.feature as usize] += decrease.max(0.0);
             }
         }
         let total: f64 = importances.iter().sum();

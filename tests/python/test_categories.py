@@ -123,6 +123,29 @@ def test_a_set_that_is_no_cut_of_the_order_of_means():
     assert leaf_loss(model) * 7.0 == pytest.approx(2 * np.log(1.5))
 
 
+def test_few_missing_rows_that_may_not_be_alone():
+    # The best set is that of the missing rows, which are too few; every label has enough rows.
+    labels = np.array(["a"] * 4 + ["b"] * 4 + ["c"] * 4 + [None] * 2, dtype=object)
+    y = np.array([0.0] * 4 + [1.0] * 4 + [2.0] * 4 + [99.0] * 2)
+    weight = np.array([9.0] * 4 + [1.0] * 4 + [9.0] * 4 + [1.0] * 2)
+    expected = best_loss("squared_error", labels, y, weight, min_rows=4)
+    model = tree_of("squared_error", max_depth=1, categorical_features=[0], min_samples_leaf=4)
+    model.fit(labels[:, None], y, weight)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected)
+
+
+@given(seed=st.integers(0, 2**32), n_labels=st.integers(3, 5), n_missing=st.integers(1, 3))
+def test_few_missing_rows_with_the_highest_targets(seed, n_labels, n_missing):
+    rng = np.random.default_rng(seed)
+    labels = np.append(np.arange(4 * n_labels) % n_labels, [None] * n_missing)
+    y, weight = rng.normal(size=len(labels)), rng.integers(1, 9, len(labels)).astype(float)
+    y[-n_missing:] += 5.0
+    model = tree_of("squared_error", max_depth=1, categorical_features=[0], min_samples_leaf=4)
+    model.fit(labels[:, None], y, weight)
+    expected = best_loss("squared_error", labels, y, weight, min_rows=4)
+    assert leaf_loss(model) * weight.sum() == pytest.approx(expected, abs=1e-9)
+
+
 @given(seed=st.integers(0, 2**32), n_labels=st.integers(3, 10), min_rows=st.integers(2, 12))
 @settings(max_examples=20)
 def test_all_sets_of_ten_labels_are_tried(seed, n_labels, min_rows):

@@ -12,7 +12,13 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from problems import BOTH, KINDS, random_problem
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+from splitwood import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from trees import assert_same_tree
 
 # ---- 13: one row, two rows -----------------------------------------------------------------------
@@ -317,3 +323,59 @@ def test_a_second_fit_forgets_the_first():
     assert not hasattr(model, "feature_names_in_")
     assert (model.n_features_in_, model.n_classes_) == (3, 3)
     assert model.predict(np.eye(3)).tolist() == [0, 1, 2]
+
+
+# ---- 14: errors that came from numpy -------------------------------------------------------------
+
+
+NUMBERS, ODD = np.arange(20.0)[:, None], np.arange(20) % 2
+NAMED = [
+    (
+        DecisionTreeClassifier(class_weight="balanced"),
+        ODD,
+        np.ones(21),
+        "^sample_weight: has 21 entries, but X has 20 rows$",
+    ),
+    (
+        DecisionTreeClassifier(class_weight={0: 1.0, 1: 2.0}),
+        ODD,
+        np.ones(19),
+        "^sample_weight: has 19 entries, but X has 20 rows$",
+    ),
+    (
+        DecisionTreeClassifier(),
+        np.array(["a", 1] * 10, dtype=object),
+        None,
+        "^y: labels of the types int, str have no common order",
+    ),
+    (
+        RandomForestClassifier(),
+        np.array(["a", 1] * 10, dtype=object),
+        None,
+        "^y: labels of the types int, str have no common order",
+    ),
+    (
+        RandomForestRegressor(max_samples=0.5),
+        ODD,
+        np.full(20, 1e290),
+        "^max_samples: must draw 1 to 4294967295 rows, got ",
+    ),
+    (RandomForestRegressor(max_samples=2**70), ODD, None, "^max_samples: must draw 1 to"),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "weight", "problem"), NAMED)
+def test_case_14_errors_name_the_argument(model, y, weight, problem):
+    with pytest.raises(ValueError, match=problem):
+        model.fit(NUMBERS, y, weight)
+
+
+def test_case_14_rounding_makes_no_importance_negative():
+    """With seed 22 the cut that is drawn gains nothing, and the losses of its sides round up."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(7, 5)), rng.normal(size=7)
+        model = ExtraTreeRegressor(
+            criterion="absolute_error", max_features=1, random_state=seed
+        ).fit(X, y)
+        assert (model.feature_importances_ >= 0.0).all()

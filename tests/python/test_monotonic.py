@@ -69,6 +69,26 @@ def test_predictions_are_monotonic_over_the_whole_space(name, problem):
             assert (sign * np.diff(value(rows)) >= 0.0).all()
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson", "quantile"])
+@given(problem=monotonic_problems(), factor=st.sampled_from([1024.0, 2.0**-9]))
+def test_the_unit_of_the_targets_changes_no_split(criterion, problem, factor):
+    X, y, signs, weight, _ = problem
+    model = DecisionTreeRegressor(criterion=criterion, monotonic_cst=signs)
+    ours, scaled = (clone(model).fit(X, targets, weight).tree_ for targets in (y, y * factor))
+    np.testing.assert_array_equal(ours.feature, scaled.feature)
+    np.testing.assert_array_equal(ours.threshold, scaled.threshold)
+    np.testing.assert_array_equal(ours.value * factor, scaled.value)
+
+
+def test_ranges_and_values_have_the_same_unit():
+    """Of targets above 2, ranges of Poisson trees were compared with values of other units."""
+    X, y = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), np.repeat([13.0, 11.0, 1.0], 5)
+    for criterion in ("squared_error", "absolute_error", "poisson", "quantile"):
+        for sign, targets in ((-1, y), (1, y[::-1])):
+            model = DecisionTreeRegressor(criterion=criterion, monotonic_cst=[sign])
+            np.testing.assert_array_equal(model.fit(X, targets).predict(X), targets)
+
+
 def test_without_constraints_trees_are_not_monotonic():
     """Free predictions rise and fall, so the test above can fail."""
     X, y = friedman()

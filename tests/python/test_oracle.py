@@ -16,7 +16,7 @@ def test_no_node_has_a_better_cut(seed):
     assert worst == {}
 
 
-@pytest.mark.parametrize("fits", [oracle.LARGE, oracle.HUGE, oracle.WIDE])
+@pytest.mark.parametrize("fits", [oracle.LARGE, oracle.HUGE, oracle.WIDE, oracle.CODED])
 def test_no_large_node_has_a_better_cut(fits):
     _, worst = oracle.explore(6, 0, fits)
     assert worst == {}
@@ -52,7 +52,16 @@ def test_the_oracle_knows_its_formulas():
 def test_the_oracle_sees_a_split_that_is_not_the_best():
     # A cut far from the best one is worse, whatever the weights.
     problem = oracle.Problem(
-        "squared_error", (1, 2), np.arange(6.0)[:, None], [0, 0, 0, 9, 9, 9], [1] * 6, 0, 1, 0.0, {}
+        "squared_error",
+        (1, 2),
+        np.arange(6.0)[:, None],
+        [0, 0, 0, 9, 9, 9],
+        [1] * 6,
+        0,
+        1,
+        0.0,
+        0.0,
+        {},
     )
     gains = [gain for gain, _, _ in problem.cuts(list(range(6)))]
     assert gains.index(max(gains)) == 2

@@ -128,8 +128,8 @@ proptest! {
         let class = |y: f64| y as u32 % 4;
         check(&node, || SquaredError::<f64>::new(SquaredReport::Mean), node.targets(|y, _| y * 0.37))?;
         check(&node, || SquaredError::<Weighted<f64>>::new(SquaredReport::Mean), node.targets(weighted))?;
-        check(&node, || Poisson::<f64>::new(2.0), node.targets(|y, _| y))?;
-        check(&node, || Poisson::<Weighted<f64>>::new(1.0), node.targets(weighted))?;
+        check(&node, Poisson::<f64>::new, node.targets(|y, _| y))?;
+        check(&node, Poisson::<Weighted<f64>>::new, node.targets(weighted))?;
         for impurity in [Impurity::Gini, Impurity::Entropy] {
             check(&node, || Classes::<u32>::new(impurity, 4, node.n_rows), node.targets(|y, _| class(y)))?;
             let targets = node.targets(|y, weight| Weighted { y: class(y), weight });

@@ -31,15 +31,11 @@ use crate::split::Contest;
 use crate::wire::wire_struct;
 
 /// Poisson deviance over targets with (`Weighted<f64>`) or without (`f64`) weights.
-pub(crate) struct Poisson<T> {
-    /// The user's value of a target of one: targets are scaled to ordinary size.
-    unit: f64,
-    sample: PhantomData<T>,
-}
+pub(crate) struct Poisson<T>(PhantomData<T>);
 
 impl<T> Poisson<T> {
-    pub fn new(unit: f64) -> Self {
-        Self { unit, sample: PhantomData }
+    pub fn new() -> Self {
+        Self(PhantomData)
     }
 }
 
@@ -261,7 +257,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     }
 
     fn impurity(&self, node: &PoissonNode) -> f64 {
-        node.impurity * self.unit
+        node.impurity
     }
 
     fn n_values(&self) -> usize {
@@ -269,7 +265,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     }
 
     fn write_value(&self, node: &PoissonNode, values: &mut Vec<f64>) {
-        values.push(node.mean * self.unit);
+        values.push(node.mean);
     }
 
     #[inline(always)]
@@ -307,7 +303,7 @@ impl<T: Sample<f64>> Criterion for Poisson<T> {
     }
 
     fn loss_decrease(&self, node: &PoissonNode, gain: f64) -> f64 {
-        gain * node.values.unit * self.unit
+        gain * node.values.unit
     }
 
     fn label_order(&self, _: &PoissonNode) -> LabelOrder {

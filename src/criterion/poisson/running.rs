@@ -26,7 +26,7 @@ impl<T: Sample<f64>> RunningSums for Poisson<T> {
             total: node.total,
             mean: sum / weight,
             slack: sum * f64::EPSILON * 4.0,
-            scale: weight * weight / node.sum * (node.values.unit * self.unit) * (1.0 + 1e-12),
+            scale: weight * weight / node.sum * node.values.unit * (1.0 + 1e-12),
         };
     }
 
