@@ -51,6 +51,22 @@ def test_public_attributes_are_those_of_scikit_learn(kind):
     assert missing == set()
 
 
+@FORESTS
+def test_methods_take_the_arguments_of_scikit_learn(kind):
+    known = theirs(kind)
+    names = [name for name in dir(known) if callable(getattr(known, name))]
+    # What is settled by the arguments of `fit` and `predict`, which are compared below.
+    names = [name for name in names if not name.startswith(("_", "set_fit_request"))]
+    assert {"fit", "predict", "apply", "decision_path", "score"} <= set(names)
+    for name in names:
+        expected = inspect.signature(getattr(known, name)).parameters
+        mine = inspect.signature(getattr(kind, name)).parameters
+        assert list(mine)[: len(expected)] == list(expected), name
+        for argument, parameter in expected.items():
+            assert mine[argument].default == parameter.default, (name, argument)
+            assert mine[argument].kind == parameter.kind, (name, argument)
+
+
 def description(value):
     """What a user of an attribute relies on: its type, and those of its items."""
     if isinstance(value, np.ndarray):
