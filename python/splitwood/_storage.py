@@ -169,7 +169,10 @@ class Stored:
             if len(classes) == 1:
                 attributes |= {"classes_": classes[0], "n_classes_": n_classes[0]}
             else:
-                attributes |= {"classes_": classes, "n_classes_": np.array(n_classes)}
+                # As in scikit-learn, a tree has an array and a forest a list.
+                is_forest = isinstance(fitted, _core.Forest)
+                attributes["classes_"] = classes
+                attributes["n_classes_"] = n_classes if is_forest else np.array(n_classes)
         return attributes
 
     def as_model(self) -> Model:

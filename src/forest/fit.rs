@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Forest;
 use super::bag::{Bags, Probabilities, draw};
@@ -298,11 +299,18 @@ impl<X: Cell> ForestTask<'_, X> {
         };
         let shared = self.share(order);
         let mut trees: Vec<(usize, Option<Result<Tree>>)> = (0..n_trees).map(|number| (number, None)).collect();
+        let (is_first, has_failed) = (AtomicBool::new(true), AtomicBool::new(false));
         let grow = |(number, tree): &mut (usize, Option<Result<Tree>>), threads: usize| {
-            if !self.team.cancelled() {
-                *tree = Some(self.grow_tree(*number, &shared, &self.team.of_tree(threads)));
-                self.team.add_finished(1);
+            if self.team.cancelled() || has_failed.load(Ordering::Relaxed) {
+                return;
             }
+            let mut grown = self.grow_tree(*number, &shared, &self.team.of_tree(threads));
+            if is_first.swap(false, Ordering::Relaxed) {
+                grown = grown.and_then(|tree| self.check_room_of_trees(&tree).map(|()| tree));
+            }
+            has_failed.fetch_or(grown.is_err(), Ordering::Relaxed);
+            *tree = Some(grown);
+            self.team.add_finished(1);
         };
         // The trees that would leave most threads idle at the end are grown first, by all threads.
         let rest = n_trees % workers;
@@ -326,6 +334,17 @@ impl<X: Cell> ForestTask<'_, X> {
         let room = |workers: usize| check_room(per_tree.saturating_mul(workers).saturating_add(n_cells * 4));
         let workers = (2..=self.team.threads()).rev().find(|&workers| room(workers).is_ok()).unwrap_or(1);
         room(workers).map(|()| workers)
+    }
+
+    /// Returns an error if a forest of trees like the first one can't be allocated.
+    ///
+    /// Half of their memory is asked for, because later trees may be smaller. Bags of the caller's
+    /// own can differ by any factor, so their trees are not judged by the first one.
+    fn check_room_of_trees(&self, first: &Tree) -> Result<()> {
+        match self.params.bags {
+            Bags::Counts(_) => Ok(()),
+            Bags::Whole | Bags::Bootstrap(_) => check_room(first.n_bytes().saturating_mul(self.params.seeds.len()) / 2),
+        }
     }
 
     fn share<'s>(&self, order: &'s SharedOrder) -> Shared<'s> {
