@@ -1,6 +1,5 @@
 """Trees on a Dask cluster: the models of the plain estimators, whatever the partitions are."""
 
-import gc
 import pickle
 import re
 import signal
@@ -78,8 +77,6 @@ NOTHING = [(0, 0), (0, 0), 0]
 
 def assert_nothing_is_left(client, seconds=60):
     """Workers forget what a fit has released within a moment; a busy machine takes longer."""
-    # An error that was caught holds the frames it passed, and their tables, until it is collected.
-    gc.collect()
     deadline = time.monotonic() + seconds
     while left_behind(client) != NOTHING and time.monotonic() < deadline:
         time.sleep(0.1)
