@@ -117,7 +117,7 @@ def draw(departure: np.ndarray, late: np.ndarray, picture: Path) -> None:
         f"Half of the evening’s flights are at most {end['median']:.0f} minutes late; "
         f"the mean says {end['mean']:.0f}"
     )
-    axes.set_title(title, loc="left", weight="bold", pad=16)
+    axes.set_title(title, loc="left", weight="bold", size="medium", pad=16)
     axes.spines[["top", "right"]].set_visible(False)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=180)

@@ -1,4 +1,5 @@
-//! Exact decision trees: presorted, parallel, and right where floating point makes others wrong.
+//! Exact decision trees and forests: presorted, parallel, and right where floating point makes
+//! others wrong.
 //!
 //! Features are sorted once per fit (`presort`). For each node, every feature offers its best cut
 //! (`scan`, `criterion`), the best of them splits the node (`search`, `split`), and the columns are
@@ -68,7 +69,7 @@ pub use forest::{
 pub use leaf_value::LeafValue;
 pub use median::{RunningMedian, RunningMedians, running_median};
 pub use model::{ForestModel, Label, Labels, Model, ModelOf, Predictor, Task};
-pub use params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+pub use params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter, WholeWeights};
 pub use prune::PruningPath;
 pub use threads::available_threads;
 pub use tree::Tree;

@@ -1,7 +1,7 @@
 //! The order of every column, sorted once for all trees of a forest.
 //!
 //! A tree sees some rows of X, numbered from 0, and the columns in an order of its own. Its sorted
-//! columns are the shared ones without the rows that it does not see:
+//! columns are the shared ones without the rows that it does not see, or with copies of rows:
 //!
 //! ```text
 //! shared order of a column    7 2 5 0 3 …        local number    2 → 0, 3 → 1, 7 → 2, others: none
@@ -14,7 +14,7 @@
 //! bytes per row and tree that is being grown.
 
 use crate::columns::{CodedColumns, Columns, SortedColumn};
-use crate::data::{Cell, Matrix, Rows};
+use crate::data::{Cell, Matrix, Places, Rows, has_copies};
 use crate::presort::presort;
 use crate::threads::Team;
 
@@ -46,11 +46,18 @@ fn sort<X: Cell>(x: &Matrix<'_, X>, team: &Team) -> Vec<Vec<u32>> {
     columns.into_iter().map(|column| column.rows).collect()
 }
 
+/// The local numbers of the rows of a shared order.
+enum LocalNumbers {
+    /// One per row, or `NONE`.
+    Single(Vec<u32>),
+    /// Several of rows with copies.
+    Copies(Places),
+}
+
 /// The shared order as one tree sees it.
 pub(crate) struct TreeOrder<'a> {
     shared: &'a SharedOrder,
-    /// By row of the shared order: its local number, or `NONE`.
-    local: Vec<u32>,
+    local: LocalNumbers,
     n_rows: usize,
     /// By column of the tree: the shared column.
     columns: &'a [u32],
@@ -58,12 +65,17 @@ pub(crate) struct TreeOrder<'a> {
 
 impl<'a> TreeOrder<'a> {
     /// The order of a tree that sees these of `n_rows` rows, in ascending order, and the columns in
-    /// this order.
+    /// this order. Equal rows are copies.
     pub fn new(shared: &'a SharedOrder, n_rows: usize, rows: &[u32], columns: &'a [u32]) -> Self {
-        let mut local = vec![NONE; n_rows];
-        for (place, &row) in (0..).zip(rows) {
-            local[row as usize] = place;
-        }
+        let local = if has_copies(rows) {
+            LocalNumbers::Copies(Places::new(n_rows, rows))
+        } else {
+            let mut local = vec![NONE; n_rows];
+            for (place, &row) in (0..).zip(rows) {
+                local[row as usize] = place;
+            }
+            LocalNumbers::Single(local)
+        };
         Self { shared, local, n_rows: rows.len(), columns }
     }
 
@@ -103,16 +115,22 @@ impl<'a> TreeOrder<'a> {
 
     /// Writes the local numbers of the rows that the tree sees, and their items.
     fn filter<T: Copy>(&self, rows: &[u32], items: &[T], column: &mut SortedColumn<T>) {
-        column.rows.resize(self.n_rows, 0);
-        let mut kept = 0;
-        // A branch on whether the tree sees a row would be mispredicted for a third of the rows.
-        for &row in rows {
-            let local = self.local[row as usize];
-            // After the last row that is kept, the column is full.
-            if let Some(place) = column.rows.get_mut(kept) {
-                *place = local;
+        match &self.local {
+            LocalNumbers::Copies(places) => column.rows.extend(rows.iter().flat_map(|&row| places.of(row as usize))),
+            LocalNumbers::Single(numbers) => {
+                column.rows.resize(self.n_rows, 0);
+                let mut kept = 0;
+                // A branch on whether the tree sees a row would be mispredicted for a third of
+                // them.
+                for &row in rows {
+                    let local = numbers[row as usize];
+                    // After the last row that is kept, the column is full.
+                    if let Some(place) = column.rows.get_mut(kept) {
+                        *place = local;
+                    }
+                    kept += usize::from(local != NONE);
+                }
             }
-            kept += usize::from(local != NONE);
         }
         column.items.extend(column.rows.iter().map(|&local| items[local as usize]));
     }
@@ -131,30 +149,35 @@ mod tests {
                 prop::collection::vec(prop_oneof![Just(0.0), Just(1.0)], n),
             )),
             columns in Just(vec![0, 1, 2]).prop_shuffle(),
+            copies in prop::option::of(1..4usize),
         ) {
             let n = weights.len();
             let mut weights = weights;
             weights[0] = 1.0;
             let x = Matrix::from_rows(&cells, n, 3).unwrap();
-            let rows = Rows::new(n, Some(&weights)).unwrap();
+            let mut ids = Rows::new(n, Some(&weights)).unwrap().ids();
+            if let Some(copies) = copies {
+                ids = ids.into_iter().flat_map(|id| std::iter::repeat_n(id, id as usize * 7 % (copies + 1))).collect();
+                ids.push(n as u32 - 1);
+            }
             let team = Team::new(None, 1, usize::MAX).unwrap();
-            let own: Vec<f64> = (0..rows.len())
-                .flat_map(|place| columns.iter().map(move |&column| (place, column)))
-                .map(|(place, column)| x.get(rows.id(place) as usize, column as usize))
+            let own: Vec<f64> = ids.iter()
+                .flat_map(|&id| columns.iter().map(move |&column| (id, column)))
+                .map(|(id, column)| x.get(id as usize, column as usize))
                 .collect();
-            let own = Matrix::from_rows(&own, rows.len(), 3).unwrap();
-            let items: Vec<u32> = (0..rows.len() as u32).map(|i| 3 * i).collect();
-            let expected = presort(&own, &Rows::new(rows.len(), None).unwrap(), &items, 0, &team);
+            let own = Matrix::from_rows(&own, ids.len(), 3).unwrap();
+            let items: Vec<u32> = (0..ids.len() as u32).map(|i| 3 * i).collect();
+            let expected = presort(&own, &Rows::new(ids.len(), None).unwrap(), &items, 0, &team);
 
             let shared = SharedOrder::new(Some(&x), Some(&cells[..n]), &team);
-            let order = TreeOrder::new(&shared, n, &rows.ids(), &columns);
+            let order = TreeOrder::new(&shared, n, &ids, &columns);
             let found = order.columns(&own, &items, &team).unwrap();
             for (found, expected) in found.features.iter().zip(&expected.features) {
                 prop_assert_eq!((&found.rows, &found.items), (&expected.rows, &expected.items));
             }
             prop_assert_eq!(found.has_missing, expected.has_missing);
             let targets = order.targets(&items).unwrap();
-            let y = |local: u32| cells[rows.id(local as usize) as usize];
+            let y = |local: u32| cells[ids[local as usize] as usize];
             prop_assert!(targets.rows.is_sorted_by(|&a, &b| y(a) < y(b) || a < b || y(b).is_nan()));
         }
     }

@@ -135,10 +135,10 @@ fn every_criterion() {
     ];
     let columns = [(Cells::Distinct, 0.0), (Cells::Ties, 0.1), (Cells::Distinct, 0.3), (Cells::Distinct, 0.0)];
     for aim in aims {
-        for weights in [None, Some((Weights::Reals, 0.2))] {
+        for (weights, leaf) in [(None, 4), (Some((Weights::Reals, 0.2)), 4), (Some((Weights::Counts, 0.2)), 1)] {
             let columns = columns.iter().copied().cycle().take(260).collect();
             let table = Recipe { n_rows: 3_000, columns, aim, weights, seed: 7 }.table();
-            let params = Params { min_samples_leaf: splitwood::Size::Rows(4), ..Params::default() };
+            let params = Params { min_samples_leaf: splitwood::Size::Rows(leaf), ..Params::default() };
             let local = table.fit(&params);
             assert!(local.max_depth() > 5, "{aim:?} has a tree of depth {}", local.max_depth());
             let features = deal(260, 3, true);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use splitwood::{
     ColumnOrders, ColumnStorage, Error, LeafValue, Loss, Matrix, MaxFeatures, MedianMethod, Params, Size,
-    SparseColumns, Splitter, Target, Tree, fit, fit_sparse,
+    SparseColumns, Splitter, Target, Tree, WholeWeights, fit, fit_sparse,
 };
 
 use crate::common::draw::Dice;
@@ -102,6 +102,7 @@ fn params(dice: &mut Dice, n_columns: usize) -> Params {
             if dice.chance(0.5) { ColumnOrders::Carried } else { ColumnOrders::OnDemand }
         }),
         column_storage: seldom(dice, ColumnStorage::Auto, |_| ColumnStorage::Coded),
+        whole_weights: seldom(dice, WholeWeights::Auto, |_| WholeWeights::Weights),
         n_jobs: seldom(dice, Some(1), |dice| Some(integer(dice))),
     }
 }

@@ -5,7 +5,7 @@ use splitwood::{Cell, Error, Loss, Matrix, Params, SparseColumns, Splitter, Targ
 
 use crate::common;
 use crate::common::definition::{Definition, Row};
-use crate::common::draw::{Dice, Values};
+use crate::common::draw::{Cells, Dice, Values, Weights};
 use crate::common::table::{Aim, Recipe, Settings, Table};
 
 /// The cells as sparse columns: starts, rows and non-zero cells.
@@ -256,4 +256,21 @@ fn columns_that_are_no_columns() {
     assert!(refused(&[0, 2, 1, 2], &[0, 1], &[1.0, 2.0]), "starts that go back");
     assert!(refused(&[0], &[], &[]), "no columns");
     assert!(SparseColumns::new(0, &[0, 0], &[], &[] as &[f64]).is_err(), "no rows");
+}
+
+/// Between equal values of a dense column, an outlier can be parted from the other rows. Such a
+/// gain is no cut's, and must not hide that the gains of the cuts are in doubt.
+#[test]
+fn gains_that_are_no_cuts_hide_no_doubt() {
+    let recipe = Recipe {
+        n_rows: 94,
+        columns: vec![(Cells::Extreme, 0.5); 2],
+        aim: Aim::Ranks(Values::Outlier, Loss::Quantile(0.9)),
+        weights: Some((Weights::Tenths, 0.3)),
+        seed: 9_752_820_006_318_675_077,
+    };
+    let table = thin_out(recipe.table().single(), recipe.seed);
+    let params = Params::default();
+    let sparse = fit_compressed(&table, &params, |cell| cell);
+    assert_eq!(common::structure(&sparse), common::structure(&table.fit(&params)));
 }

@@ -1,4 +1,4 @@
-"""Exact decision trees with a compiled core, as drop-in replacements for scikit-learn's.
+"""Exact decision trees and forests with a compiled core: drop-in replacements for scikit-learn's.
 
 Examples
 --------

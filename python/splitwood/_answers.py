@@ -1,7 +1,7 @@
 """Values of leaves → predictions of estimators and models.
 
-For several outputs, ``classes`` is a list of arrays and ``n_classes`` an array; for one output,
-they are an array and a number.
+For several outputs, ``classes`` is a list of arrays and ``n_classes`` a list or an array; for one
+output, they are an array and a number.
 """
 
 from __future__ import annotations

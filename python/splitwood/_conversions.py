@@ -32,7 +32,9 @@ class ConversionsMixin:
 
         A parameter that is not data, such as a callable `leaf_value`, is not stored; the leaves
         keep the values that it gave them. After loading, the parameter is a string that says so,
-        and `fit` refuses it. An estimator of a subclass is loaded as an estimator of this class.
+        and `fit` refuses it. The targets of `DecisionTreeRegressor.keep_leaf_targets` are not
+        stored either, which gives a warning. An estimator of a subclass is loaded as an estimator
+        of this class.
 
         Parameters
         ----------

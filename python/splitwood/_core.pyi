@@ -410,7 +410,9 @@ class ColumnWorker:
         """Grow this worker's small nodes from the parcels of all workers."""
 
     @staticmethod
-    def memory(n_rows: int, n_features: int, settings: dict[str, Any], threads: int) -> int:
+    def memory(
+        n_rows: int, n_features: int, settings: dict[str, Any], is_weighted: bool, threads: int
+    ) -> int:
         """Estimate the bytes that a worker needs beside its cells, targets and weights."""
 
 @final

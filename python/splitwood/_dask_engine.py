@@ -62,13 +62,17 @@ class DaskEngine(Tasks):
         """Get the features of each seat."""
         return self._features
 
-    def check_memory(self, n_rows: int, cell_bytes: int, settings: dict[str, Any]) -> None:
+    def check_memory(
+        self, n_rows: int, cell_bytes: int, settings: dict[str, Any], is_weighted: bool
+    ) -> None:
         """Raise `MemoryError` if the seat of a worker needs more than the worker's limit."""
         for seat, room in enumerate(self.room()):
             features, threads = self._features[seat], self._threads[seat]
             # The pieces, the table that they are joined to, and the core's copy; y and weights.
             cells = 3 * n_rows * len(features) * cell_bytes + 32 * n_rows
-            needed = cells + _core.ColumnWorker.memory(n_rows, len(features), settings, threads)
+            needed = cells + _core.ColumnWorker.memory(
+                n_rows, len(features), settings, is_weighted, threads
+            )
             what = f"{len(features)} of the features"
             self.check_room(seat, room, what, needed)
 

@@ -23,6 +23,9 @@ from ._cluster import WorkerLost
 POLL = 1.0
 # Seconds without a heartbeat, or without any work, after which workers count as lost.
 SILENCE = 25.0
+# The share of it after which a worker gets no part of a new fit. A worker that was lost by its
+# silence must be left out, although the last heartbeats of the others may be a while ago, too.
+SILENCE_OF_NEW = 0.6
 # Seconds that the scheduler has for an answer.
 ANSWER = 20.0
 
@@ -50,11 +53,12 @@ def workers_of(client: Client) -> dict[str, Any]:
 
 def answering(known: dict[str, Any]) -> list[str]:
     """List the workers that take tasks: they are not paused or leaving, and send heartbeats."""
+    silence = SILENCE * SILENCE_OF_NEW
     newest = max((worker["last_seen"] for worker in known.values()), default=0.0)
     return sorted(
         address
         for address, worker in known.items()
-        if worker["status"] == "running" and newest - worker["last_seen"] < SILENCE
+        if worker["status"] == "running" and newest - worker["last_seen"] < silence
     )
 
 

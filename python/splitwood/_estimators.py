@@ -255,8 +255,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseTree):
 
         A fit does not keep them: they take 8 bytes per row, 16 with weights, in memory and in every
         pickle. The rows may be those of the fit, or others that the fit has not seen, whose
-        quantiles are not biased by the search for splits. Another fit, `prune` and `save` drop the
-        targets.
+        quantiles are not biased by the search for splits. Another fit and `prune` drop the targets,
+        and `save` does not store them.
 
         Parameters
         ----------

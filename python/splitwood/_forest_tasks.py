@@ -171,7 +171,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
 class BaseForestClassifier(ClassifierMixin, BaseForest):
     """A forest for classes."""
 
-    # A list of arrays and an array of int if there are several outputs.
+    # Lists of arrays and of int if there are several outputs.
     classes_: Any
     n_classes_: Any
     class_weight: ForestClassWeight
@@ -185,7 +185,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         if y.ndim == 1:
             (self.classes_,), self.n_classes_ = classes, n_classes
             return Targets(codes[0], weights, n_classes, balance_bags)
-        self.classes_, self.n_classes_ = classes, np.array([*map(len, classes)])
+        self.classes_, self.n_classes_ = classes, [*map(len, classes)]
         return Targets(np.stack(codes, axis=1), weights, n_classes, balance_bags)
 
     def _kind_of_weights(self) -> tuple[Any, bool]:
@@ -240,9 +240,10 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
 
     def _tree_of(self, number: int) -> Any:
         tree = super()._tree_of(number)
-        tree.n_classes_ = self.n_classes_
+        several = self.n_outputs_ > 1
+        tree.n_classes_ = np.array(self.n_classes_) if several else self.n_classes_
         codes = [np.arange(count, dtype=np.float64) for count in np.atleast_1d(self.n_classes_)]
-        tree.classes_ = codes[0] if self.n_outputs_ == 1 else codes
+        tree.classes_ = codes if several else codes[0]
         return tree
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -324,8 +324,8 @@ class RandomForestClassifier(ForestConversionsMixin, BaseForestClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,) or list of ndarray
         The class labels, sorted; for several outputs, a list with one array per output.
-    n_classes_ : int or ndarray of int
-        Number of classes; for several outputs, an array with one number per output.
+    n_classes_ : int or list of int
+        Number of classes; for several outputs, a list with one number per output.
     forest_ : Forest
         The fitted trees in the compiled core.
     estimator_ : object
@@ -733,8 +733,8 @@ class ExtraTreesClassifier(ForestConversionsMixin, BaseForestClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,) or list of ndarray
         The class labels, sorted; for several outputs, a list with one array per output.
-    n_classes_ : int or ndarray of int
-        Number of classes; for several outputs, an array with one number per output.
+    n_classes_ : int or list of int
+        Number of classes; for several outputs, a list with one number per output.
     forest_ : Forest
         The fitted trees in the compiled core.
     estimator_ : object

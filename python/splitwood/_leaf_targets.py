@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,11 +49,23 @@ class LeafTargets(NamedTuple):
 
     def quantiles(self, leaves: NDArray[np.int64], quantiles: ArrayLike) -> NDArray[np.float64]:
         """Get the quantiles of the leaves: a column per level, or a vector for one number."""
-        levels = np.asarray(quantiles, dtype=np.float64)
-        if levels.ndim > 1:
-            raise ValueError(f"quantiles: must be a number or a sequence, got shape {levels.shape}")
+        levels = _checked_levels(quantiles)
         found = np.empty((len(leaves), levels.size))
         for column, level in enumerate(levels.ravel().tolist()):
             of_nodes = _core.grouped_quantiles(self.indptr, self.y, self.weights, level)
             found[:, column] = of_nodes[leaves]
         return found[:, 0] if levels.ndim == 0 else found
+
+
+def _checked_levels(quantiles: ArrayLike) -> NDArray[Any]:
+    try:
+        levels = np.asarray(quantiles)
+    except ValueError:
+        # Lists of several lengths.
+        levels = np.empty((1, 1))
+    if levels.ndim > 1 or levels.dtype.kind not in "iuf":
+        raise ValueError(f"quantiles: must be a number or a sequence of numbers, got {quantiles!r}")
+    for level in levels.ravel().tolist():
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"quantiles: must be strictly between 0 and 1, got {level}")
+    return levels

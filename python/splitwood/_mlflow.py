@@ -27,7 +27,8 @@ def warn_of_autolog() -> None:
         return
     warnings.warn(
         "mlflow.sklearn.autolog logs scikit-learn's classes, and so does not log this fit; fit "
-        "sklearn.pipeline.make_pipeline(tree), or call mlflow.sklearn.log_model(tree)",
+        "sklearn.pipeline.make_pipeline(model), or call mlflow.sklearn.log_model(model, "
+        'serialization_format="cloudpickle")',
         UserWarning,
         stacklevel=3,
     )

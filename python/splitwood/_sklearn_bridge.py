@@ -332,8 +332,8 @@ def _copy_fit(estimator: Any, made: Any) -> None:
         made.feature_names_in_ = estimator.feature_names_in_
     if hasattr(estimator, "classes_"):
         made.classes_ = estimator.classes_
-        n_classes = np.atleast_1d(estimator.n_classes_)
-        made.n_classes_ = int(n_classes[0]) if made.n_outputs_ == 1 else n_classes
+        n_classes = estimator.n_classes_
+        made.n_classes_ = int(n_classes) if made.n_outputs_ == 1 else n_classes
 
 
 def _from_nodes(tree: Any) -> _core.Tree:

@@ -59,6 +59,7 @@ def checked_training(
     """Get ``X`` and ``y`` as arrays, and set the attributes that describe the features."""
     estimator.is_categorical_ = estimator.categories_ = estimator._codes = None
     if check_input and not _is_plain_vector(y):
+        refuse_streams("y", y)
         refuse_missing_targets(y)
     checks = _FitChecks(estimator, y)
     if estimator.categorical_features is not None:
@@ -180,6 +181,16 @@ def _is_plain_vector(y: ArrayLike) -> TypeGuard[NDArray[Any]]:
     )
 
 
+def refuse_streams(name: str, column: object) -> None:
+    """Refuse tables that only Arrow's stream interface can read, such as relations of duckdb."""
+    kind = type(column)
+    if hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "__array__"):
+        raise TypeError(
+            f"{name}: is a {kind.__name__}, a table that is read as X only; pass one of its "
+            f'columns, for example pyarrow.table({name})["…"]'
+        )
+
+
 def refuse_missing_targets(y: ArrayLike) -> None:
     """Refuse None and NaN among objects, for which scikit-learn's error does not name y."""
     try:
@@ -240,6 +251,7 @@ def as_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.fl
         return None
     if isinstance(sample_weight, Number):
         return np.full(n_samples, sample_weight, dtype=np.float64)
+    refuse_streams("sample_weight", sample_weight)
     try:
         weights = check_array(
             sample_weight,

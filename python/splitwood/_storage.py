@@ -100,6 +100,12 @@ class Stored:
     @classmethod
     def of(cls, estimator: Any) -> Stored:
         """Collect the parts of a fitted estimator; a subclass is stored as its base class."""
+        if getattr(estimator, "_leaf_targets", None) is not None:
+            warnings.warn(
+                "the targets of the leaves are not stored; call keep_leaf_targets again after "
+                "loading, or use a pickle",
+                stacklevel=4,
+            )
         kind = next(base for base in type(estimator).__mro__ if _is_ours(base))
         names = getattr(estimator, "feature_names_in_", None)
         categories = getattr(estimator, "categories_", None)
@@ -163,7 +169,10 @@ class Stored:
             if len(classes) == 1:
                 attributes |= {"classes_": classes[0], "n_classes_": n_classes[0]}
             else:
-                attributes |= {"classes_": classes, "n_classes_": np.array(n_classes)}
+                # As in scikit-learn, a tree has an array and a forest a list.
+                is_forest = isinstance(fitted, _core.Forest)
+                attributes["classes_"] = classes
+                attributes["n_classes_"] = n_classes if is_forest else np.array(n_classes)
         return attributes
 
     def as_model(self) -> Model:

@@ -459,7 +459,7 @@ class _TreeOnDask(_OnDask, _TreeBase):
         with DaskEngine(self._client(), self.n_features_in_) as engine:
             report(f"reading the rows for {len(engine.features)} workers")
             data = Partitions(engine, self, X, y, sample_weight)
-            engine.check_memory(data.n_rows, data.cell_bytes, settings)
+            engine.check_memory(data.n_rows, data.cell_bytes, settings, data.weights is not None)
             pieces = [
                 [engine.submit(columns_of, block, own) for block in data.rows]
                 for own in engine.features

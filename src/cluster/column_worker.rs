@@ -15,7 +15,7 @@ use crate::grow::subtree;
 use crate::grow::tree_piece::{NodeSummary, TreePiece};
 use crate::grow::{Fit, Units};
 use crate::memory::check_room;
-use crate::params::{Loss, MaxFeatures, Params, Rules, Splitter};
+use crate::params::{Loss, MaxFeatures, Params, PickedTargets, Rules, Splitter, ValidFit};
 use crate::presort::presort;
 use crate::threads::Team;
 use crate::wire::Wire;
@@ -126,11 +126,14 @@ impl ColumnWorker {
     /// About how many bytes a worker needs for this many rows and features of its own, beside the
     /// cells, the targets and the weights that it is given.
     #[must_use]
-    pub fn memory(n_rows: usize, n_features: usize, loss: Loss, threads: usize) -> usize {
+    pub fn memory(n_rows: usize, n_features: usize, loss: Loss, is_weighted: bool, threads: usize) -> usize {
         let ranked = matches!(loss, Loss::AbsoluteError | Loss::Quantile(_));
         let columns = n_features * (size_of::<u32>() + ITEM_BYTES);
         let row = ROW_BYTES + THREAD_ROW_BYTES * threads + if ranked { RANKED_ROW_BYTES } else { 0 };
-        n_rows.saturating_mul(columns + row)
+        // Weights may be exchanged for copies of rows.
+        let (n_rows, copied) =
+            if ranked && is_weighted { (2 * n_rows, n_features * size_of::<f64>()) } else { (n_rows, 0) };
+        n_rows.saturating_mul(columns + row + copied)
     }
 
     /// By feature of this worker: whether any row has no value.
@@ -232,6 +235,13 @@ impl<X: Cell> OwnColumns<X> {
         }
         Matrix::with_strides(&self.cells, 0, n_rows, self.features.len(), 1, n_rows as isize)
     }
+
+    /// The same columns with the cells of these rows instead of all `n_rows`.
+    fn picked(self, n_rows: usize, rows: &[u32]) -> Self {
+        let columns = self.cells.chunks_exact(n_rows);
+        let cells = columns.flat_map(|column| rows.iter().map(|&row| column[row as usize])).collect();
+        Self { cells, ..self }
+    }
 }
 
 /// The shape of the whole table, whose cells no worker has.
@@ -264,9 +274,27 @@ fn build<X: Cell + Wire>(
     let n_rows = target.len();
     let whole = WholeTable { n_rows, n_features: columns.matrix(n_rows).map(|_| columns.n_features)? };
     let valid = params.check(&whole, target, weights, loss)?;
+    if let Some(rows) = valid.repeated(&valid.rows, weights) {
+        let (targets, columns) = (PickedTargets::new(&valid.objective, &rows.ids), columns.picked(n_rows, &rows.ids));
+        let objective = targets.objective(&valid.objective);
+        let valid = params.of_tree(rows.rows(), n_rows, whole.n_features, objective, true)?;
+        return build_valid(columns, rows.ids.len(), &valid, None, loss, params);
+    }
+    build_valid(columns, n_rows, &valid, weights, loss, params)
+}
+
+/// Builds a worker from arguments that passed all checks.
+fn build_valid<X: Cell + Wire>(
+    columns: OwnColumns<X>,
+    n_rows: usize,
+    valid: &ValidFit<'_>,
+    weights: Option<&[f64]>,
+    loss: Loss,
+    params: &Params,
+) -> Result<ColumnWorker> {
     let n_own = columns.features.len();
     let team = Team::new(params.n_jobs, valid.rows.len(), n_rows * n_own)?;
-    check_room(ColumnWorker::memory(n_rows, n_own, loss, team.threads()))?;
+    check_room(ColumnWorker::memory(n_rows, n_own, loss, weights.is_some(), team.threads()))?;
     let engine = ColumnEngine { columns, n_rows, n_jobs: params.n_jobs };
     let task = FitTask { engine, rows: &valid.rows, rules: &valid.rules, order: None, team: &team };
     task.grow_objective(valid.objective, weights, params.median_method)

@@ -45,6 +45,8 @@ pub(super) struct LevelWorker<X, C: Criterion> {
     /// By row: the index of its open node, or `NO_NODE`.
     node_of_row: Vec<u32>,
     sides: Sides,
+    /// By row: whether it is a copy of the row before it. Empty if no row can be one.
+    copies: Vec<bool>,
     ranks: NodeRanks<C>,
     spare_targets: SortedColumn<C::Item>,
     workers: Vec<Worker<C>>,
@@ -74,6 +76,7 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire>> LevelWorker<X, C> {
             arriving: Vec::new(),
             node_of_row: vec![NO_NODE; n_rows],
             sides: Sides::new(n_rows),
+            copies: rows.copies().unwrap_or(&[]).to_vec(),
             ranks,
             spare_targets: SortedColumn::with_len(n_ranked),
             workers,
@@ -127,21 +130,26 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire>> LevelWorker<X, C> {
     }
 
     /// Reads the sides of all rows of split nodes, and moves the rows to the children: `children`
-    /// has the index of both children of each open node that was split.
-    fn move_rows(&mut self, splits: &Splits, children: &[[u32; 2]], sides: &[&[u8]]) -> Result<()> {
+    /// has the index of both children of each open node that was split, and `n_left` how many of
+    /// its rows go left, without copies.
+    fn move_rows(&mut self, splits: &Splits, children: &[[u32; 2]], n_left: &[usize], sides: &[&[u8]]) -> Result<()> {
         let (criterion, open) = (&self.shared.criterion, &self.open);
         let counts_of = |worker: usize| {
-            let counts = |(open, split): (&OpenNode<C>, &Option<SplitNode>)| {
-                let split = split.as_ref().filter(|split| split.worker == worker)?;
-                Some((criterion.rows(&open.node), split.n_left))
+            let counts = |((open, split), n_left): ((&OpenNode<C>, &Option<SplitNode>), &usize)| {
+                let is_own = split.as_ref().is_some_and(|split| split.worker == worker);
+                is_own.then(|| (criterion.distinct_rows(&open.node), *n_left))
             };
-            open.iter().zip(splits).map(counts).collect::<Vec<_>>()
+            open.iter().zip(splits).zip(n_left).map(counts).collect::<Vec<_>>()
         };
         let bits = sides.iter().enumerate().map(|(worker, bytes)| SideBits::new(&counts_of(worker), bytes));
         let mut bits = bits.collect::<Result<Vec<_>>>()?;
+        let mut of_last = None;
         for (row, node) in (0..).zip(&mut self.node_of_row) {
             let Some(split) = splits.get(*node as usize) else { continue };
-            let is_left = split.as_ref().and_then(|split| bits[split.worker].next(*node));
+            let is_copy = self.copies.get(row as usize).is_some_and(|&is_copy| is_copy);
+            let mut next = || split.as_ref().and_then(|split| bits[split.worker].next(*node));
+            let is_left = if is_copy { of_last } else { next() };
+            of_last = is_left;
             *node = is_left.map_or(NO_NODE, |is_left| {
                 self.sides.set(row, is_left);
                 children[*node as usize][usize::from(!is_left)]
@@ -226,6 +234,8 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
         if !decisions.is_sorted_by(|a, b| a.node < b.node) {
             return refuse("has decisions that are not in the order of the nodes");
         }
+        let distinct_rows = |open: &OpenNode<C>| self.shared.criterion.distinct_rows(&open.node);
+        let distinct_rows: Vec<usize> = self.open.iter().map(distinct_rows).collect();
         let Self { shared, columns, open, sides, ranks, workers, .. } = self;
         let divider = Divider { shared, columns, open, sides, ranks, depth: self.depth };
         let mut work: Vec<_> = decisions.iter().map(|decision| (decision, Ok(None))).collect();
@@ -236,12 +246,13 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
         let (mut divisions, mut rows) = (Vec::new(), vec![None; self.open.len()]);
         for (decision, divided) in work {
             divisions.push(divided?.map(|(division, divided)| {
-                rows[decision.node] = Some(division.len);
+                rows[decision.node] = Some(distinct_rows[decision.node]);
                 self.divisions.push((decision.node, division));
                 divided
             }));
         }
-        let sides = Cursors::new(rows.into_iter()).pack(&self.node_of_row, &self.sides);
+        let is_copy = |row: usize| self.copies.get(row).is_some_and(|&is_copy| is_copy);
+        let sides = Cursors::new(rows.into_iter()).pack(&self.node_of_row, is_copy, &self.sides);
         Ok((divisions, sides))
     }
 
@@ -253,10 +264,14 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
         // The children's indices are needed to move the rows, but their tables need the moved rows:
         // so kinds come first.
         let (mut nodes, mut children, mut n_open) = (Vec::new(), vec![[NO_NODE; 2]; splits.len()], 0);
-        for (split, children) in splits.iter().zip(&mut children) {
+        let mut n_left = vec![0; splits.len()];
+        for ((split, children), n_left) in splits.iter().zip(&mut children).zip(&mut n_left) {
             let Some(split) = split else { continue };
-            for (bytes, child) in split.children.iter().zip(children) {
+            for (side, (bytes, child)) in split.children.iter().zip(children).enumerate() {
                 let node = C::NodeStats::from_bytes(bytes)?;
+                if side == 0 {
+                    *n_left = self.shared.criterion.distinct_rows(&node);
+                }
                 if self.shared.kind(&node, self.depth + 1) == NodeKind::Open {
                     *child = n_open;
                     n_open += 1;
@@ -264,7 +279,7 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
                 nodes.push(node);
             }
         }
-        self.move_rows(&splits, &children, sides)?;
+        self.move_rows(&splits, &children, &n_left, sides)?;
         self.partitions = self.pending_partitions(&splits);
         self.sides.publish();
         if C::Ranking::RANKED {

@@ -1,7 +1,8 @@
 //! The sides of the rows of divided nodes, as the winner's owner sends them to the other workers.
 //!
 //! A node has a bit per row, in ascending order of its rows, and begins at a new byte. So a level
-//! takes one bit per row of a divided node, and all workers read it in one pass over the rows:
+//! takes one bit per row of a divided node, and all workers read it in one pass over the rows.
+//! Copies of a row (`fit/repeats.rs`) are where the row is and need no bit:
 //!
 //! ```text
 //! row     0 1 2 3 4 5 6 7        nodes a and b, divided; · is in neither
@@ -42,10 +43,10 @@ impl Cursors {
         Some(*next - 1)
     }
 
-    /// Collects the sides of the rows of all nodes that have bits.
-    pub fn pack(mut self, node_of_row: &[u32], sides: &Sides) -> Vec<u8> {
+    /// Collects the sides of the rows of all nodes that have bits, without copies.
+    pub fn pack(mut self, node_of_row: &[u32], is_copy: impl Fn(usize) -> bool, sides: &Sides) -> Vec<u8> {
         let mut bytes = vec![0; self.n_bytes];
-        for (row, &node) in (0..).zip(node_of_row).filter(|&(_, &node)| node != NO_NODE) {
+        for (row, &node) in (0..).zip(node_of_row).filter(|&(row, &node)| node != NO_NODE && !is_copy(row as usize)) {
             if let Some(place) = self.advance(node) {
                 bytes[place / 8] |= u8::from(sides.get(row)) << (place % 8);
             }
@@ -67,7 +68,8 @@ pub(super) struct SideBits<'a> {
 }
 
 impl<'a> SideBits<'a> {
-    /// For each node the number of its rows and how many of them go left; `None`: it has no bits.
+    /// For each node the number of its rows, without copies, and how many of them go left; `None`:
+    /// it has no bits.
     pub fn new(nodes: &[Option<(usize, usize)>], bytes: &'a [u8]) -> Result<Self> {
         let cursors = Cursors::new(nodes.iter().map(|node| node.map(|(rows, _)| rows)));
         if bytes.len() != cursors.n_bytes {
@@ -113,7 +115,7 @@ mod tests {
                     (node != 3).then(|| (own().count(), own().filter(|row| row.1).count()))
                 })
                 .collect();
-            let bytes = Cursors::new(counts.iter().map(|node| node.map(|(rows, _)| rows))).pack(&node_of_row, &sides);
+            let bytes = Cursors::new(counts.iter().map(|node| node.map(|(rows, _)| rows))).pack(&node_of_row, |_| false, &sides);
             let n_bits: usize = counts.iter().flatten().map(|counts| counts.0).sum();
             prop_assert!(bytes.len() <= n_bits / 8 + 3);
             let mut received = SideBits::new(&counts, &bytes).unwrap();

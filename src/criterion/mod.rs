@@ -89,6 +89,16 @@ pub(crate) trait Criterion: Sync + Sized {
 
     fn rows(&self, node: &Self::NodeStats) -> usize;
 
+    /// The number of rows without copies (`fit/repeats.rs`).
+    fn distinct_rows(&self, node: &Self::NodeStats) -> usize {
+        self.rows(node)
+    }
+
+    /// Whether trees store the weights of nodes.
+    fn stores_weights(&self) -> bool {
+        Self::WEIGHTED
+    }
+
     fn weight(&self, node: &Self::NodeStats) -> f64;
 
     /// The loss of a node, averaged over its weight.

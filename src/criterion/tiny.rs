@@ -15,6 +15,11 @@ pub(crate) trait TinyKernel<C: Criterion>: Sized {
     /// The target of a row, and its weight.
     fn sample(&self, criterion: &C, item: C::Item) -> (f64, f64);
 
+    /// Whether a row is a copy of another one.
+    fn is_copy(_criterion: &C, _item: C::Item) -> bool {
+        false
+    }
+
     /// Takes in the targets of the largest node, by row; ascending if the criterion ranks its
     /// targets.
     fn take_in(&mut self, targets: &[f64]);

@@ -4,6 +4,7 @@
 
 mod cell;
 mod matrix;
+mod picked;
 mod rows;
 mod sparse;
 mod target;
@@ -11,7 +12,8 @@ mod target;
 pub use self::cell::Cell;
 pub use self::matrix::Matrix;
 pub(crate) use self::matrix::Row;
-pub(crate) use self::rows::Rows;
+pub(crate) use self::picked::{PickedCells, Places, are_all, has_copies, picked};
+pub(crate) use self::rows::{RepeatedRows, Rows};
 pub(crate) use self::sparse::Entry;
 pub use self::sparse::SparseColumns;
 pub use self::target::Target;
@@ -73,9 +75,24 @@ pub(crate) fn power_of_two(numbers: &[f64]) -> f64 {
     f64::from_bits((largest.to_bits() >> 52).max(1) << 52)
 }
 
+/// The greatest power of two that a number is a whole multiple of; 0 for 0 and subnormal numbers.
+pub(crate) fn lowest_bit(number: f64) -> f64 {
+    let bits = number.to_bits();
+    let leading_bit = f64::from_bits(bits >> 52 << 52);
+    let places_below = 52 - (bits | 1 << 52).trailing_zeros() as i32;
+    leading_bit * 2f64.powi(-places_below)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lowest_bits_divide_their_numbers() {
+        for (number, bit) in [(1.0, 1.0), (6.0, 2.0), (0.75, 0.25), (0.0, 0.0), (5e-324, 0.0)] {
+            assert_eq!(lowest_bit(number), bit, "{number}");
+        }
+    }
 
     #[test]
     fn powers_of_two_are_near() {

@@ -16,6 +16,7 @@
 //! multiplied by it: both are exact. Each combination of cell type and criterion is compiled once.
 
 mod outputs;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
@@ -132,8 +133,14 @@ fn fit_source<X: Cell>(
     params: &Params,
 ) -> Result<Tree> {
     let valid = params.check(x.values(), target, weights, loss)?;
-    let team = Team::new(params.n_jobs, valid.rows.len(), x.values().n_rows() * x.values().n_columns())?;
-    team.supervise(|| fit_valid(x, weights, &valid, params.median_method, None, &team), go_on)
+    let grow = |x: Source<'_, X>, weights: Option<&[f64]>, valid: &ValidFit<'_>| {
+        let team = Team::new(params.n_jobs, valid.rows.len(), x.values().n_rows() * x.values().n_columns())?;
+        team.supervise(|| fit_valid(x, weights, valid, params.median_method, None, &team), go_on)
+    };
+    match valid.repeated(&valid.rows, weights) {
+        None => grow(x, weights, &valid),
+        Some(rows) => repeats::fit(x, &rows, params, &valid, |x, valid| grow(x, None, valid)),
+    }
 }
 
 /// Fits a tree to data that passed all checks, with the threads of this team. `order` has the order
@@ -146,7 +153,7 @@ pub(crate) fn fit_valid<X: Cell>(
     order: Option<&TreeOrder<'_>>,
     team: &Team,
 ) -> Result<Tree> {
-    let &ValidFit { ref rows, ref rules, ref choices, storage, max_leaves, ccp_alpha, objective } = valid;
+    let &ValidFit { ref rows, ref rules, ref choices, storage, max_leaves, ccp_alpha, objective, .. } = valid;
     // The heaps sweep whole columns, of which sparse X has only the entries.
     let method = if matches!(x, Source::Sparse(_)) { MedianMethod::RankBitmap } else { method };
     let task = FitTask { engine: LocalEngine { x, choices: choices.as_ref(), storage }, rows, rules, order, team };
@@ -275,7 +282,9 @@ impl<E: Engine> FitTask<'_, E> {
         match weights {
             None => {
                 let (targets, items, order) = self.rank(&y, &y)?;
-                self.grow_ranked(Quantile::new(level, report, method, targets), items, order, [unit; 2], rules)
+                let copies = self.rows.copies_among(&order.rows);
+                let criterion = Quantile::new(level, report, method, targets).with_copies(copies);
+                self.grow_ranked(criterion, items, order, [unit; 2], rules)
             }
             Some(weights) => {
                 let (targets, items, order) = self.rank(&y, &self.with_weights(&y, weights))?;

@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseResult;
 
 use super::*;
 use crate::naive::draw::Dice;
-use crate::params::{ColumnOrders, ColumnStorage, MaxFeatures, Splitter};
+use crate::params::{ColumnOrders, ColumnStorage, MaxFeatures, Splitter, WholeWeights};
 use crate::threads::tests::CPUS;
 
 const N_ROWS: usize = 12_000;
@@ -377,6 +377,34 @@ proptest! {
                 (Ok(carried), Ok(on_demand)) => prop_assert!(bytes(&carried) == bytes(&on_demand), "{loss:?}"),
                 (carried, on_demand) => prop_assert_eq!(carried.unwrap_err().to_string(), on_demand.unwrap_err().to_string()),
             }
+        }
+    }
+
+    /// Counts as copies of rows, and as weights: the same tree, with impurities that are equal up
+    /// to rounding.
+    #[test]
+    fn whole_weights_and_copies_of_rows(
+        drawing in drawings(), level in prop_oneof![Just(None), Just(Some(0.3))], wild in any::<bool>(), depth in 1..20i64
+    ) {
+        let (x, mut y) = drawing.data();
+        let x = Matrix::from_rows(&x, drawing.n_rows, drawing.n_columns).unwrap();
+        if wild {
+            y.iter_mut().for_each(|y| *y = (*y * 3.0).sinh());
+        }
+        let weights: Vec<f64> = (0..drawing.n_rows).map(|row| [1.0, 3.0, 0.0, 2.0][row * row % 7 % 4] * 0.25).collect();
+        let loss = level.map_or(Loss::AbsoluteError, Loss::Quantile);
+        let params = Params { max_depth: Some(depth), ..drawing.params() };
+        let by_weights = Params { whole_weights: WholeWeights::Weights, ..params.clone() };
+        let valid = params.check(&x, Target::Values(&y), Some(&weights), loss).unwrap();
+        prop_assume!(valid.repeated(&valid.rows, Some(&weights)).is_some());
+        let [copies, weighted] =
+            [params, by_weights].map(|params| fit(&x, Target::Values(&y), Some(&weights), loss, &params).unwrap());
+        prop_assert_eq!(copies.nodes, weighted.nodes);
+        prop_assert_eq!(copies.statistics.rows, weighted.statistics.rows);
+        prop_assert_eq!(copies.statistics.weight, weighted.statistics.weight);
+        prop_assert_eq!(copies.statistics.values, weighted.statistics.values);
+        for (a, b) in copies.statistics.impurity.iter().zip(weighted.statistics.impurity) {
+            prop_assert!((a - b).abs() <= 1e-12 * b, "impurity {a} and {b}");
         }
     }
 

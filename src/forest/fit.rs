@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Forest;
 use super::bag::{Bags, Probabilities, draw};
+use super::feature_order::{shuffled_features, tree_params};
 use super::out_of_bag::{LeftOut, OutOfBag, OutOfBagSums};
-use super::tree_data::{TreeCells, TreeTargets, picked, shuffled_features, tree_params};
-use crate::data::{AnySource, Cell, Matrix, Rows, Source, SparseColumns, Target};
+use crate::data::{AnySource, Cell, Matrix, PickedCells, Rows, Source, SparseColumns, Target, are_all, picked};
 use crate::error::{Error, Result};
 use crate::fit::fit_valid;
 use crate::grow::random::Seed;
 use crate::memory::check_room;
-use crate::params::{Choices, Loss, Objective, Params, ValidFit};
+use crate::params::{Choices, Loss, Objective, Params, PickedTargets, ValidFit};
 use crate::shared_order::{SharedOrder, TreeOrder};
 use crate::threads::Team;
 use crate::tree::Tree;
@@ -298,11 +299,18 @@ impl<X: Cell> ForestTask<'_, X> {
         };
         let shared = self.share(order);
         let mut trees: Vec<(usize, Option<Result<Tree>>)> = (0..n_trees).map(|number| (number, None)).collect();
+        let (is_first, has_failed) = (AtomicBool::new(true), AtomicBool::new(false));
         let grow = |(number, tree): &mut (usize, Option<Result<Tree>>), threads: usize| {
-            if !self.team.cancelled() {
-                *tree = Some(self.grow_tree(*number, &shared, &self.team.of_tree(threads)));
-                self.team.add_finished(1);
+            if self.team.cancelled() || has_failed.load(Ordering::Relaxed) {
+                return;
             }
+            let mut grown = self.grow_tree(*number, &shared, &self.team.of_tree(threads));
+            if is_first.swap(false, Ordering::Relaxed) {
+                grown = grown.and_then(|tree| self.check_room_of_trees(&tree).map(|()| tree));
+            }
+            has_failed.fetch_or(grown.is_err(), Ordering::Relaxed);
+            *tree = Some(grown);
+            self.team.add_finished(1);
         };
         // The trees that would leave most threads idle at the end are grown first, by all threads.
         let rest = n_trees % workers;
@@ -326,6 +334,17 @@ impl<X: Cell> ForestTask<'_, X> {
         let room = |workers: usize| check_room(per_tree.saturating_mul(workers).saturating_add(n_cells * 4));
         let workers = (2..=self.team.threads()).rev().find(|&workers| room(workers).is_ok()).unwrap_or(1);
         room(workers).map(|()| workers)
+    }
+
+    /// Returns an error if a forest of trees like the first one can't be allocated.
+    ///
+    /// Half of their memory is asked for, because later trees may be smaller. Bags of the caller's
+    /// own can differ by any factor, so their trees are not judged by the first one.
+    fn check_room_of_trees(&self, first: &Tree) -> Result<()> {
+        match self.params.bags {
+            Bags::Counts(_) => Ok(()),
+            Bags::Whole | Bags::Bootstrap(_) => check_room(first.n_bytes().saturating_mul(self.params.seeds.len()) / 2),
+        }
     }
 
     fn share<'s>(&self, order: &'s SharedOrder) -> Shared<'s> {
@@ -366,18 +385,21 @@ impl<X: Cell> ForestTask<'_, X> {
         team: &Team,
     ) -> Result<Tree> {
         let params = tree_params(&self.params.tree, seed, features);
-        let ids = rows.ids();
+        let (rows, ids, own_weights) = match self.valid.repeated(rows, weights) {
+            Some(repeated) => (repeated.rows(), repeated.ids, None),
+            None => (rows.renumbered(), rows.ids(), weights),
+        };
         let order = TreeOrder::new(shared.order, self.n_rows, &ids, features);
-        let targets = TreeTargets::new(&self.valid.objective, &ids);
+        let targets = PickedTargets::new(&self.valid.objective, &ids);
         let objective = targets.objective(&self.valid.objective);
-        let valid = params.of_tree(rows.renumbered(), self.n_rows, self.n_features, objective, weights.is_some())?;
-        let weights = weights.map(|weights| picked(weights, 1, &ids));
+        let valid = params.of_tree(rows, self.n_rows, self.n_features, objective, weights.is_some())?;
+        let weights = own_weights.map(|weights| picked(weights, 1, &ids));
         let fit = |x: Source<'_, X>| fit_valid(x, weights.as_deref(), &valid, params.median_method, Some(&order), team);
-        if ids.len() == self.n_rows && features.is_sorted() {
+        if are_all(&ids, self.n_rows) && features.is_sorted() {
             return fit(self.x);
         }
         // Random thresholds read X row by row, sorted columns are read feature by feature.
-        let cells = if draws_thresholds(self.valid) { TreeCells::by_rows } else { TreeCells::new };
+        let cells = if draws_thresholds(self.valid) { PickedCells::by_rows } else { PickedCells::new };
         cells(self.x, &ids, features).with(fit)
     }
 

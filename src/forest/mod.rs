@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `bag.rs` | how often each row is drawn for a tree |
-//! | `tree_data.rs` | the rows, columns and targets that one tree sees |
+//! | `feature_order.rs` | the order of a tree's features |
 //! | `fit.rs` | grows the trees, each by one thread |
 //! | `out_of_bag.rs` | predictions for rows by the trees that did not see them |
 //! | `predict.rs` | means over the trees, and leaves |
@@ -15,6 +15,7 @@
 //! `README.md` of this folder has the terms and the steps of a fit.
 
 mod bag;
+mod feature_order;
 mod fit;
 mod importance;
 mod leaf_rows;
@@ -24,7 +25,6 @@ mod quantiles;
 mod selection;
 #[cfg(test)]
 mod tests;
-mod tree_data;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::tree_data::TreeCells;
-use crate::data::{Cell, Source};
+use crate::data::{Cell, PickedCells, Source};
 use crate::tree::Tree;
 
 /// Sums of what trees predict for the rows that they did not see.
@@ -35,7 +34,7 @@ impl LeftOut {
         let mut values = Vec::with_capacity(rows.len() * tree.n_values());
         if !rows.is_empty() {
             let features: Vec<u32> = (0..tree.n_features() as u32).collect();
-            let cells = TreeCells::by_rows(x, &rows, &features);
+            let cells = PickedCells::by_rows(x, &rows, &features);
             let leaves = cells.with(|x| Ok(tree.leaves(x))).unwrap_or_default();
             for leaf in leaves {
                 values.extend_from_slice(tree.value(leaf as usize));

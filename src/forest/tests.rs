@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::tree_data::shuffled_features;
+use super::feature_order::shuffled_features;
 use super::*;
 use crate::data::{Matrix, SparseColumns, Target};
 use crate::fit::fit;

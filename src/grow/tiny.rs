@@ -42,6 +42,8 @@ pub(super) struct TinyGrower<C: Criterion> {
     /// By number in the tiny node: the row of the subtree, and its target.
     rows: [u16; MAX_ROWS],
     targets: TinyTargets,
+    /// By number in the tiny node: a bit for each row that is a copy of another one.
+    copies: u32,
     pending: Vec<PendingTiny>,
     drawer: FeatureDrawer,
     /// The orders of the features that were drawn.
@@ -137,6 +139,7 @@ impl<C: Criterion> TinyGrower<C> {
             places: local_table(),
             rows: [0; MAX_ROWS],
             targets: TinyTargets::default(),
+            copies: 0,
             pending: Vec::new(),
             drawer: FeatureDrawer::default(),
             drawn: Vec::new(),
@@ -182,11 +185,13 @@ impl<C: Criterion> TinyGrower<C> {
     fn take_in<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, items: &[C::Item]) {
         let n_features = root.n_features();
         self.orders.resize(n_features * MAX_ROWS, [0; MAX_ROWS]);
+        self.copies = 0;
         for (place, &row) in root.key_order(&mut [0; MAX_ROWS]).iter().enumerate() {
             self.places[row as usize] = place as u8;
             self.rows[place] = row;
             let (y, weight) = self.kernel.sample(root.fit.criterion, items[row as usize]);
             self.targets.y[place] = y;
+            self.copies |= u32::from(C::TinyKernel::is_copy(root.fit.criterion, items[row as usize])) << place;
             if C::WEIGHTED {
                 self.targets.weights[place] = weight;
             }
@@ -205,7 +210,7 @@ impl<C: Criterion> TinyGrower<C> {
     fn grow_pair<X: Cell>(&mut self, root: &TinyRoot<'_, X, C>, node: &PendingTiny, piece: &mut TreePiece) {
         let [a, b] = [node.rows[0], node.rows[1]].map(|row| row as usize % MAX_ROWS);
         let summary = self.kernel.describe_pair([a, b], &self.targets);
-        let id = self.push(root, 2, summary, node.inherited, piece);
+        let id = self.push(root, &node.rows[..2], summary, node.inherited, piece);
         if summary.is_pure || root.is_leaf(2, node.depth) {
             return;
         }
@@ -247,7 +252,7 @@ impl<C: Criterion> TinyGrower<C> {
         let (len, n_features) = (node.len as usize, root.n_features());
         let rows = &node.rows[..len];
         let summary = self.kernel.describe::<N>(rows, &self.targets);
-        self.push(root, len, summary, node.inherited, piece);
+        self.push(root, rows, summary, node.inherited, piece);
         if summary.is_pure || root.is_leaf(len, node.depth) {
             return;
         }
@@ -295,7 +300,7 @@ impl<C: Criterion> TinyGrower<C> {
         piece: &mut TreePiece,
     ) {
         let summary = self.kernel.describe_one(row, &self.targets);
-        self.push(root, 1, summary, inherited, piece);
+        self.push(root, &[row as u8], summary, inherited, piece);
     }
 
     /// Appends a leaf, with its value in the range that it has inherited.
@@ -303,15 +308,23 @@ impl<C: Criterion> TinyGrower<C> {
     fn push<X: Cell>(
         &self,
         root: &TinyRoot<'_, X, C>,
-        rows: usize,
+        rows: &[u8],
         summary: TinySummary,
         inherited: Inherited,
         piece: &mut TreePiece,
     ) -> usize {
         let criterion = root.fit.criterion;
-        let id = piece.push_tiny(criterion, &self.kernel, rows, summary);
+        let id = piece.push_tiny(criterion, &self.kernel, [rows.len(), self.distinct_rows(rows)], summary);
         root.fit.clamp(inherited, || piece.value_mut(id, criterion.n_values()));
         id
+    }
+
+    /// The number of these rows without copies.
+    #[inline(always)]
+    fn distinct_rows(&self, rows: &[u8]) -> usize {
+        let n_copies = |mask: u32| (mask & self.copies).count_ones() as usize;
+        let mask = |rows: &[u8]| rows.iter().fold(0u32, |mask, row| mask | 1 << (row % MAX_ROWS as u8));
+        rows.len() - if self.copies == 0 { 0 } else { n_copies(mask(rows)) }
     }
 
     /// Turns the last node of the piece into an inner node and adds its children to the pending

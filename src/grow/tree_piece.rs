@@ -40,8 +40,8 @@ impl NodeSummary {
         Self {
             values: values.into_iter().map(|value| value * units.target).collect(),
             impurity: criterion.impurity(node) * units.impurity,
-            rows: criterion.rows(node) as u32,
-            weight: C::WEIGHTED.then(|| criterion.weight(node) * units.weight),
+            rows: criterion.distinct_rows(node) as u32,
+            weight: criterion.stores_weights().then(|| criterion.weight(node) * units.weight),
         }
     }
 }
@@ -63,26 +63,26 @@ impl TreePiece {
     pub fn push<C: Criterion>(&mut self, criterion: &C, node: &C::NodeStats) -> usize {
         criterion.write_value(node, &mut self.statistics.values);
         self.statistics.impurity.push(criterion.impurity(node));
-        self.statistics.rows.push(criterion.rows(node) as u32);
-        if C::WEIGHTED {
+        self.statistics.rows.push(criterion.distinct_rows(node) as u32);
+        if criterion.stores_weights() {
             self.statistics.weight.get_or_insert_default().push(criterion.weight(node));
         }
         self.nodes.push(ArenaNode::leaf());
         self.nodes.len() - 1
     }
 
-    /// Appends a tiny node as a leaf and returns its number.
+    /// Appends a tiny node of this many rows, without copies, as a leaf and returns its number.
     pub fn push_tiny<C: Criterion>(
         &mut self,
         criterion: &C,
         kernel: &C::TinyKernel,
-        rows: usize,
+        [rows, distinct_rows]: [usize; 2],
         summary: TinySummary,
     ) -> usize {
         let impurity = kernel.write_summary(criterion, rows, summary, &mut self.statistics.values);
         self.statistics.impurity.push(impurity);
-        self.statistics.rows.push(rows as u32);
-        if C::WEIGHTED {
+        self.statistics.rows.push(distinct_rows as u32);
+        if criterion.stores_weights() {
             self.statistics.weight.get_or_insert_default().push(summary.weight);
         }
         self.nodes.push(ArenaNode::leaf());

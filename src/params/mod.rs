@@ -1,8 +1,10 @@
 //! Settings as the user gives them. `valid.rs` checks them against the data and resolves them for
 //! the engine.
 
+mod picked;
 mod valid;
 
+pub(crate) use self::picked::PickedTargets;
 pub(crate) use self::valid::{Choices, Impurity, Objective, Rules, ValidFit, ValueLoss, check_ccp_alpha};
 
 /// The loss that splits minimise.
@@ -44,6 +46,17 @@ pub enum ColumnOrders {
     Carried,
     /// A feature's order is made where the feature is drawn.
     OnDemand,
+}
+
+/// How weights that are small whole numbers, such as the counts of a bootstrap, enter into absolute
+/// error and quantiles. All ways give the same tree, up to rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WholeWeights {
+    /// As copies of rows where that is faster.
+    #[default]
+    Auto,
+    /// As weights.
+    Weights,
 }
 
 /// How features with few distinct values are stored. All ways give the same tree.
@@ -142,6 +155,8 @@ pub struct Params {
     pub column_orders: ColumnOrders,
     /// How features with few distinct values are stored.
     pub column_storage: ColumnStorage,
+    /// How weights that are small whole numbers enter into medians and quantiles.
+    pub whole_weights: WholeWeights,
     /// Number of threads. `None` and −1: all CPUs that this process may use; −2: all but one, and
     /// so on.
     pub n_jobs: Option<i64>,
@@ -166,6 +181,7 @@ impl Default for Params {
             median_method: MedianMethod::RankBitmap,
             column_orders: ColumnOrders::Auto,
             column_storage: ColumnStorage::Auto,
+            whole_weights: WholeWeights::Auto,
             n_jobs: None,
         }
     }

@@ -3,8 +3,8 @@
 //! This is the only place where a setting is checked (`n_jobs` alone is checked in `threads.rs`,
 //! for fits and predictions). Cost: O(rows), and O(rows) per categorical feature.
 
-use super::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, Params, Size, Splitter};
-use crate::data::{Rows, Target, Values, check_counts};
+use super::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, Params, Size, Splitter, WholeWeights};
+use crate::data::{RepeatedRows, Rows, Target, Values, check_counts};
 use crate::error::{Error, Result};
 use crate::median::{Level, checked_level};
 
@@ -19,9 +19,22 @@ pub(crate) struct ValidFit<'a> {
     /// `None`: every split is the best of all splits, and no split is forbidden.
     pub choices: Option<Choices>,
     pub storage: ColumnStorage,
+    pub whole_weights: WholeWeights,
     pub max_leaves: usize,
     pub ccp_alpha: f64,
     pub objective: Objective<'a>,
+}
+
+impl ValidFit<'_> {
+    /// These rows with copies instead of weights, if that is faster and the tree the same: medians
+    /// are found several times as fast without weights. Copies count as rows for the smallest
+    /// numbers of rows, which must therefore forbid nothing that separates rows.
+    pub fn repeated(&self, rows: &Rows, weights: Option<&[f64]>) -> Option<RepeatedRows> {
+        let forbids_nothing = self.rules.min_rows_leaf == 1 && self.rules.min_rows_split == 2;
+        let is_faster = self.objective.ranks_targets() && self.objective.n_outputs() == 1;
+        let is_wanted = self.whole_weights == WholeWeights::Auto && is_faster && forbids_nothing;
+        if is_wanted { rows.repeated(weights?) } else { None }
+    }
 }
 
 /// A loss with the targets that go with it.
@@ -220,8 +233,8 @@ impl Params {
             choices.check_objective(&objective)?;
             choices.check_codes(x)?;
         }
-        let &Self { column_storage: storage, ccp_alpha, .. } = self;
-        Ok(ValidFit { rows, rules, choices, storage, max_leaves, ccp_alpha, objective })
+        let &Self { column_storage: storage, whole_weights, ccp_alpha, .. } = self;
+        Ok(ValidFit { rows, rules, choices, storage, whole_weights, max_leaves, ccp_alpha, objective })
     }
 
     /// The fit of one tree of a forest, whose arguments passed [`Self::check`]. The tree sees some
@@ -236,8 +249,8 @@ impl Params {
     ) -> Result<ValidFit<'a>> {
         let rules = self.rules(n_rows, rows.total_weight, is_weighted)?;
         let (choices, max_leaves) = (self.choices(n_features)?, self.max_leaves()?);
-        let &Self { column_storage: storage, ccp_alpha, .. } = self;
-        Ok(ValidFit { rows, rules, choices, storage, max_leaves, ccp_alpha, objective })
+        let &Self { column_storage: storage, whole_weights, ccp_alpha, .. } = self;
+        Ok(ValidFit { rows, rules, choices, storage, whole_weights, max_leaves, ccp_alpha, objective })
     }
 
     /// Checks the stopping rules for a data set of `n_rows` rows.

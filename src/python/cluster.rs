@@ -123,9 +123,15 @@ impl PyColumnWorker {
     /// Estimate the bytes that a worker needs beside its cells, targets and weights.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)] // Extracted by value.
-    fn memory(n_rows: usize, n_features: usize, settings: Settings<'_>, threads: usize) -> PyResult<usize> {
+    fn memory(
+        n_rows: usize,
+        n_features: usize,
+        settings: Settings<'_>,
+        is_weighted: bool,
+        threads: usize,
+    ) -> PyResult<usize> {
         let loss = regression_loss(&settings).or_else(|_| classification_loss(&settings))?;
-        Ok(ColumnWorker::memory(n_rows, n_features, loss, threads))
+        Ok(ColumnWorker::memory(n_rows, n_features, loss, is_weighted, threads))
     }
 }
 

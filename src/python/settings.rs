@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::leaf_value::LeafValue;
-use crate::params::{ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter};
+use crate::params::{
+    ColumnOrders, ColumnStorage, Loss, MaxFeatures, MedianMethod, Params, Size, Splitter, WholeWeights,
+};
 
 /// The value of a setting, of any type.
 type Given<'py> = Bound<'py, PyAny>;
@@ -64,6 +66,7 @@ impl<'py> Settings<'py> {
             median_method: MedianMethod::default(),
             column_orders: ColumnOrders::default(),
             column_storage: ColumnStorage::default(),
+            whole_weights: WholeWeights::default(),
             n_jobs: integer("n_jobs")?,
         })
     }

@@ -66,6 +66,11 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Memory of the nodes and their statistics, in bytes.
+    pub(crate) fn n_bytes(&self) -> usize {
+        size_of_val(&self.nodes[..]) + self.statistics.n_bytes()
+    }
+
     /// A tree that has just been grown to this depth. It is sound by construction, so it is checked
     /// only in debug builds.
     pub(crate) fn grown(

@@ -26,4 +26,13 @@ impl Statistics {
             self.weight.get_or_insert_default().push(weight[id]);
         }
     }
+
+    /// Memory in bytes.
+    pub fn n_bytes(&self) -> usize {
+        let weight = self.weight.as_deref().unwrap_or_default();
+        size_of_val(&self.values[..])
+            + size_of_val(&self.impurity[..])
+            + size_of_val(&self.rows[..])
+            + size_of_val(weight)
+    }
 }

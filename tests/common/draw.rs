@@ -181,6 +181,8 @@ pub enum Weights {
     Reals,
     /// Integers from 1 to 5.
     Integers,
+    /// Integers from 1 to 3, mostly 1, as in a bootstrap.
+    Counts,
     /// Multiples of 0.1.
     Tenths,
     /// From 1e-9 to 1e9.
@@ -190,7 +192,7 @@ pub enum Weights {
 impl Weights {
     /// One of the kinds.
     pub fn any() -> impl Strategy<Value = Self> {
-        prop::sample::select(vec![Self::Reals, Self::Integers, Self::Tenths, Self::Vast])
+        prop::sample::select(vec![Self::Reals, Self::Integers, Self::Counts, Self::Tenths, Self::Vast])
     }
 
     /// `n` weights.
@@ -198,6 +200,7 @@ impl Weights {
         let weight = |dice: &mut Dice| match self {
             Self::Reals => 0.1 + dice.unit(),
             Self::Integers => 1.0 + dice.below(5) as f64,
+            Self::Counts => 1.0 + dice.below(6).saturating_sub(3) as f64,
             Self::Tenths => (1.0 + dice.below(30) as f64) * 0.1,
             Self::Vast => 10f64.powf(dice.unit() * 18.0 - 9.0),
         };

@@ -236,3 +236,17 @@ def test_faults_at_random_moments(cluster, kinds):
         print(f"{fault:8} {what}: {count}")
     print("longest fits:", {fault: round(seconds, 1) for fault, seconds in longest.items()})
     print(f"{cluster.n_replaced} times Dask did not restart a worker within 40 s")
+
+
+def test_a_lost_worker_gets_no_part_of_the_next_fit():
+    """Although the last heartbeat of the other one is a while ago, too."""
+
+    def seen(seconds_ago):
+        return {"status": "running", "last_seen": 1_000.0 - seconds_ago}
+
+    known = {
+        "here": seen(0.3 * SILENCE),
+        "stopped": seen(1.01 * SILENCE),
+        "late": seen(0.5 * SILENCE),
+    }
+    assert _dask_watch.answering(known) == ["here", "late"]

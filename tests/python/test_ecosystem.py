@@ -35,9 +35,11 @@ def test_what_the_page_says_is_true(trial) -> None:
 
 def test_autolog_logs_pipelines_and_the_fit_of_a_tree_alone_gives_a_warning() -> None:
     installed("mlflow-skinny")
-    before, alone, depth, in_pipeline = run_script(
+    before, alone, depth, in_pipeline, logged = run_script(
         MLFLOW,
         """
+    import re, sklearn.pipeline
+
     def warned(fit):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -49,10 +51,17 @@ def test_autolog_logs_pipelines_and_the_fit_of_a_tree_alone_gives_a_warning() ->
     mlflow.sklearn.autolog(log_models=False)
     alone = warned(lambda: one.fit(X, X[:, 0]))
     in_pipeline = warned(lambda: make_pipeline(StandardScaler(), one).fit(X, X[:, 0]))
-    logged = mlflow.last_active_run().data.params["decisiontreeregressor__max_depth"]
-    print(json.dumps([before, alone, logged, in_pipeline]))
+    depth = mlflow.last_active_run().data.params["decisiontreeregressor__max_depth"]
+    # What the warning advises.
+    _, fitted, call = re.fullmatch("(.*); fit (.*), or call (.*)", alone[0]).groups()
+    names = {"mlflow": mlflow, "sklearn": sklearn, "model": one}
+    eval(fitted, names).fit(X, X[:, 0])
+    made = eval(call, names)
+    logged = mlflow.sklearn.load_model(made.model_uri).predict(X).tolist() == one.predict(X).tolist()
+    print(json.dumps([before, alone, depth, in_pipeline, logged]))
     """,
     )
+    assert logged
     assert before == in_pipeline == []
     assert len(alone) == 1
     assert depth == "3"

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+import sklearn.base
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score
@@ -48,6 +49,53 @@ def test_public_attributes_are_those_of_scikit_learn(kind):
     if not classifies(kind):
         missing -= {"class_weight"}
     assert missing == set()
+
+
+@FORESTS
+def test_methods_take_the_arguments_of_scikit_learn(kind):
+    known = theirs(kind)
+    names = [name for name in dir(known) if callable(getattr(known, name))]
+    # What is settled by the arguments of `fit` and `predict`, which are compared below.
+    names = [name for name in names if not name.startswith(("_", "set_fit_request"))]
+    assert {"fit", "predict", "apply", "decision_path", "score"} <= set(names)
+    for name in names:
+        expected = inspect.signature(getattr(known, name)).parameters
+        mine = inspect.signature(getattr(kind, name)).parameters
+        assert list(mine)[: len(expected)] == list(expected), name
+        for argument, parameter in expected.items():
+            assert mine[argument].default == parameter.default, (name, argument)
+            assert mine[argument].kind == parameter.kind, (name, argument)
+
+
+def description(value):
+    """What a user of an attribute relies on: its type, and those of its items."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype
+    if isinstance(value, list) and not isinstance(value[0], sklearn.base.BaseEstimator):
+        return [description(item) for item in value]
+    return len(value) if isinstance(value, list) else type(value)
+
+
+@FORESTS
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_fitted_attributes_look_like_those_of_scikit_learn(kind, n_outputs):
+    X, y = problem(kind)
+    if n_outputs > 1:
+        # Labels of two classes, or an output with other values.
+        y = np.stack([y > 0, y > 1] if classifies(kind) else [y, y**2], axis=1)
+    settings = {"n_estimators": 40, "bootstrap": True, "oob_score": True, "random_state": 0}
+    ours, known = (one(**settings).fit(X, y) for one in (kind, theirs(kind)))
+    names = {name for name in vars(known) if name.endswith("_") and name != "estimator_"}
+    names |= {"estimators_samples_", "feature_importances_"}
+    assert {"estimators_", "n_outputs_", "oob_score_"} <= names
+    for name in names:
+        mine, expected = getattr(ours, name), getattr(known, name)
+        assert description(mine) == description(expected), name
+    if classifies(kind):
+        again = splitwood.from_dict(ours.to_dict())
+        for same in (again, ours.to_sklearn(), splitwood.from_sklearn(known)):
+            assert description(same.n_classes_) == description(known.n_classes_)
+        np.testing.assert_array_equal(ours[0].n_classes_, known[0].n_classes_, strict=True)
 
 
 @pytest.mark.parametrize(

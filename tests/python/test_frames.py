@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestRegressor
 from splitwood._frames import read_frame
 from trees import assert_same_tree
 
@@ -324,6 +324,15 @@ def test_targets_may_come_in_columns_too():
         (pa.chunked_array([Y]), pa.array(WHOLE)),
     ):
         assert_same_tree(DecisionTreeRegressor().fit(CELLS, y, weight), expected)
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
+def test_a_stream_in_the_place_of_a_column_is_refused_by_name(kind):
+    stream = Stream(pa.table({"a": Y}))
+    with pytest.raises(TypeError, match=r"^y: is a Stream, a table .* pass one of its columns"):
+        kind().fit(CELLS, stream)
+    with pytest.raises(TypeError, match=r"^sample_weight: is a Stream, a table"):
+        kind().fit(CELLS, Y, stream)
 
 
 def imported_with(modules):

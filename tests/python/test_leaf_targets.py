@@ -1,6 +1,7 @@
 """Several quantiles of one tree, from the targets in its leaves."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -66,8 +67,27 @@ def test_targets_are_pickled_and_dropped_by_another_fit_and_by_prune():
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, np.nan])
 def test_levels_out_of_range_are_refused(level):
     tree = DecisionTreeRegressor(max_depth=3).fit(X, Y).keep_leaf_targets(X, Y)
-    with pytest.raises(ValueError, match="quantile: must be strictly between 0 and 1"):
+    with pytest.raises(ValueError, match=r"^quantiles: must be strictly between 0 and 1, got"):
         tree.predict_quantiles(X, [0.5, level])
+
+
+@pytest.mark.parametrize("levels", ["median", None, [0.5, None], ["0.5"], [[0.5], [0.1, 0.9]]])
+def test_levels_that_are_no_numbers_are_refused_by_name(levels):
+    tree = DecisionTreeRegressor(max_depth=3).fit(X, Y).keep_leaf_targets(X, Y)
+    with pytest.raises(ValueError, match=r"^quantiles: must be a number or a sequence of numbers"):
+        tree.predict_quantiles(X, levels)
+
+
+def test_saving_says_that_the_targets_are_left_out(tmp_path):
+    tree = DecisionTreeRegressor(max_depth=3).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree.save(tmp_path / "tree.splitwood")
+    tree.keep_leaf_targets(X, Y)
+    for write in (lambda: tree.save(tmp_path / "tree.splitwood"), tree.to_dict):
+        with pytest.warns(UserWarning, match="targets of the leaves are not stored") as caught:
+            write()
+        assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Memory: a MemoryError before the work if there is not enough, and no leaks."""
 
+import time
+
 import numpy as np
 import pytest
 
 from scripts import LINUX, run_script
-from splitwood import DecisionTreeRegressor
+from splitwood import DecisionTreeRegressor, RandomForestRegressor
 
 LIMITED = """
     import json, resource
@@ -94,6 +96,45 @@ def test_case_32_a_fit_near_the_limit_succeeds_or_raises_memory_error(estimator)
     )
     assert outcomes[0] != "done"
     assert outcomes[-1] == "done"
+
+
+@LINUX
+def test_case_32_a_forest_that_has_no_room_is_refused_after_its_first_tree():
+    """The trees that fit into the memory would take minutes, and then be thrown away."""
+    text, kilobytes = run_script(
+        LIMITED,
+        """
+    X, y = rng.normal(size=(20_000, 4)), rng.normal(size=20_000)
+    RandomForestRegressor(4).fit(X, y)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (in_use() + (1 << 30), hard))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    text = outcome(lambda: RandomForestRegressor(5_000).fit(X, y))
+    print(json.dumps([text, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before]))
+    """,
+    )
+    assert "allocate" in text
+    # A tree has 1.2 MB, the memory of the limit a million.
+    assert kilobytes < 100_000
+
+
+def test_a_tree_that_fails_ends_the_fit_of_its_forest():
+    """A bag without weight is found when its tree is grown. The other trees are not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2_000, 50)), rng.normal(size=2_000)
+    weights = np.ones(len(y))
+    weights[0] = 0.0
+    bags = np.ones((len(y), 201), dtype=np.uint8)
+    # The odd tree is grown first, by all threads.
+    bags[1:, 0] = 0
+    start = time.process_time()
+    for seed in range(10):
+        RandomForestRegressor(1, random_state=seed).fit(X, y, weights, bags=bags[:, 1:2])
+    of_ten_trees = time.process_time() - start
+    start = time.process_time()
+    with pytest.raises(ValueError, match="sample_weight"):
+        RandomForestRegressor(201).fit(X, y, weights, bags=bags)
+    assert time.process_time() - start < 5 * of_ten_trees
 
 
 def test_case_32_more_than_2_to_the_31_cells_are_predicted_right():

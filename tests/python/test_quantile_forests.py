@@ -325,6 +325,25 @@ def test_predictions_are_those_of_quantile_forest(pair, weighted, together, oob)
 
 
 @pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
+def test_interpolations_and_duplicates_are_those_of_quantile_forest(pair, interpolation, together):
+    theirs, ours, X, _ = pair
+    options = {
+        "interpolation": interpolation,
+        "weighted_quantile": False,
+        "aggregate_leaves_first": together,
+        "oob_score": True,
+        "duplicates": [[3, 17], [5, 40, 41]],
+    }
+    for rows, indices in ((X, None), (X[[3, 5, 9, 7]], [3, 5, -1, 7])):
+        found, expected = (
+            one.predict(rows, quantiles=[0.1, 0.33, 0.9], indices=indices, **options)
+            for one in (ours, theirs)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("together", [False, True])
 def test_weighted_leaves_are_those_of_quantile_forest(pair, together):
     """Up to rounding: sums of weights that would be whole are not whole there."""
     theirs, ours, X, _ = pair
@@ -359,8 +378,9 @@ def test_names_and_parameters_are_those_of_quantile_forest():
         for method in ("__init__", "fit", "predict", "quantile_ranks", "proximity_counts", "score"):
             known = inspect.signature(getattr(theirs, method)).parameters
             mine = inspect.signature(getattr(ours, method)).parameters
-            assert known.keys() - mine.keys() == set()
+            assert [name for name in mine if name in known] == list(known)
             for name, parameter in known.items():
+                assert mine[name].kind == parameter.kind, name
                 # All rows of a leaf count by default here.
                 if name != "max_samples_leaf":
                     assert mine[name].default == parameter.default, name

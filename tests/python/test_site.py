@@ -68,6 +68,14 @@ def dead_links(pages: dict[Path, Page]) -> list[str]:
     return dead
 
 
+def is_cut_off(picture: Path) -> bool:
+    """Whether something is drawn on the edge of a picture."""
+    imread = pytest.importorskip("matplotlib.image").imread
+    cells = imread(picture)
+    edges = [cells[0], cells[-1], cells[:, 0], cells[:, -1]]
+    return any((edge != edge[0]).any() for edge in edges)
+
+
 def test_the_reference_lists_every_public_name_once() -> None:
     """Also where Sphinx is not installed."""
     text = (ROOT / "docs/api.rst").read_text(encoding="utf-8")
@@ -100,3 +108,6 @@ def test_the_site_is_complete(tmp_path: Path) -> None:
     assert len(examples) >= 10
     for example in examples:
         assert list((html / "_images").glob(f"sphx_glr_{example}_001.*")), example
+    drawn = list((html / "_images").glob("sphx_glr_*_0*.png"))
+    assert len(drawn) >= len(examples)
+    assert [picture.name for picture in drawn if is_cut_off(picture)] == []

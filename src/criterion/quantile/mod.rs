@@ -45,6 +45,7 @@ use super::{
     TinyKernel, Weighted,
 };
 use crate::contribution::{Carried, TagCell};
+use crate::data::lowest_bit;
 use crate::median::{Center, Level};
 use crate::params::MedianMethod;
 use crate::split::{Contest, Tournament};
@@ -100,6 +101,8 @@ pub(crate) struct Quantile<T> {
     multiples: Option<Grid>,
     /// Whether sums of weights are exact in floats, as those of counts are.
     has_exact_weights: bool,
+    /// By global rank: whether the row is a copy of another one. `None` if no row can be one.
+    copies: Option<Vec<bool>>,
 }
 
 impl<T: RankedSample> Quantile<T> {
@@ -108,7 +111,16 @@ impl<T: RankedSample> Quantile<T> {
         debug_assert!(targets.is_sorted_by(|a, b| a.y() <= b.y()));
         let multiples = common_unit(&targets.iter().map(|target| target.y()));
         let has_exact_weights = T::WEIGHTED && has_exact_sums(targets.iter().map(|target| target.weight()));
-        Self { level, report, method, targets, multiples, has_exact_weights }
+        Self { level, report, method, targets, multiples, has_exact_weights, copies: None }
+    }
+
+    /// By global rank: whether the row is a copy, which nodes don't count.
+    pub fn with_copies(self, copies: Option<Vec<bool>>) -> Self {
+        Self { copies, ..self }
+    }
+
+    fn is_copy(&self, global_rank: u32) -> bool {
+        self.copies.as_ref().is_some_and(|copies| copies[global_rank as usize])
     }
 
     fn targets<'a>(&'a self, global_ranks: &'a [u32]) -> impl Iterator<Item = T> + Clone + 'a {
@@ -159,20 +171,18 @@ impl<T: RankedSample> Quantile<T> {
 /// Whether sums of these weights are exact in floats, in any order: all are multiples of a power of
 /// two, of which the sum has at most 2^52.
 fn has_exact_sums(weights: impl Iterator<Item = f64>) -> bool {
-    let (mut total, mut lowest_bit) = (0.0, f64::INFINITY);
+    let (mut total, mut unit) = (0.0, f64::INFINITY);
     for weight in weights.filter(|&weight| weight > 0.0) {
-        let bits = weight.to_bits();
-        let leading_bit = f64::from_bits(bits >> 52 << 52);
-        let places_below = 52 - (bits | 1 << 52).trailing_zeros() as i32;
         total += weight;
-        lowest_bit = f64::min(lowest_bit, leading_bit * 2f64.powi(-places_below));
+        unit = f64::min(unit, lowest_bit(weight));
     }
-    total <= lowest_bit * 2f64.powi(52)
+    total <= unit * 2f64.powi(52)
 }
 
 /// The quantile of a node, and the grids that its targets and weights are put on.
 pub(crate) struct QuantileNode {
     rows: usize,
+    distinct_rows: usize,
     lowest: f64,
     highest: f64,
     values: FineGrid,
@@ -187,7 +197,19 @@ pub(crate) struct QuantileNode {
     grid_error: f64,
 }
 
-wire_struct!(QuantileNode { rows, lowest, highest, values, weights, units, quantile, impurity, noise, grid_error });
+wire_struct!(QuantileNode {
+    rows,
+    distinct_rows,
+    lowest,
+    highest,
+    values,
+    weights,
+    units,
+    quantile,
+    impurity,
+    noise,
+    grid_error
+});
 
 /// A node's targets in ascending order, on its grids.
 #[derive(Default)]
@@ -196,8 +218,8 @@ pub(crate) struct RankTable {
     /// Empty without weights.
     weights: Vec<i64>,
     weighted: WeightedTargets,
-    /// The rows of a coarse node, and the node's error.
     global_ranks: Vec<u32>,
+    /// Of a coarse node.
     grid_error: f64,
     /// Made when a gain is in doubt.
     fine: OnceLock<FineTargets>,
@@ -294,8 +316,13 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         let is_whole = |row: T| weights.put(row.weight()) as f64 == weights.in_units(row.weight());
         let exact_units = (!T::WEIGHTED || self.targets(global_ranks).all(is_whole)).then_some(units);
         let (noise, grid_error) = Self::noise(n_rows, deviations, values, exact_units);
+        let n_copies = match &self.copies {
+            Some(copies) => global_ranks.iter().filter(|&&global_rank| copies[global_rank as usize]).count(),
+            None => 0,
+        };
         QuantileNode {
             rows: n_rows,
+            distinct_rows: n_rows - n_copies,
             lowest,
             highest,
             values,
@@ -335,9 +362,7 @@ impl<T: RankedSample> Criterion for Quantile<T> {
         table.grid_error = node.grid_error;
         table.fine.take();
         table.global_ranks.clear();
-        if node.grid_error > 0.0 {
-            table.global_ranks.extend_from_slice(global_ranks);
-        }
+        table.global_ranks.extend_from_slice(global_ranks);
     }
 
     fn is_pure(&self, node: &QuantileNode) -> bool {
@@ -350,6 +375,14 @@ impl<T: RankedSample> Criterion for Quantile<T> {
 
     fn rows(&self, node: &QuantileNode) -> usize {
         node.rows
+    }
+
+    fn distinct_rows(&self, node: &QuantileNode) -> usize {
+        node.distinct_rows
+    }
+
+    fn stores_weights(&self) -> bool {
+        T::WEIGHTED || self.copies.is_some()
     }
 
     fn weight(&self, node: &QuantileNode) -> f64 {

@@ -72,7 +72,7 @@ impl<T: RankedSample> Quantile<T> {
         }
         let (mut highest, mut unit) = (self.write_gains(table, &ranges, scratch), table.unit);
         let reaches_bar = highest >= units(contest.bar() - table.grid_error, unit);
-        if reaches_bar && table.is_in_doubt(highest as f64 * unit) {
+        if reaches_bar && table.grid_error > 0.0 && is_in_doubt(table, &ranges, cuts, scratch) {
             (highest, unit) = self.write_fine_gains(node, table, &ranges, scratch);
         }
         if highest >= units(contest.bar(), unit) {
@@ -95,9 +95,11 @@ impl<T: RankedSample> Quantile<T> {
         if cuts.value_order.is_none() {
             return;
         }
+        // On the grid, a quantile would be rounded: it may lie on the end of the range that the
+        // node has inherited.
         let row = |&rank: &u32| {
-            let weight = GridWeights::<T>::new(&table.weights).units(rank as usize);
-            (node.lowest + table.sorted[rank as usize] as f64 * node.values.unit, weight as f64)
+            let target = self.targets[table.global_ranks[rank as usize] as usize];
+            (target.y(), target.weight())
         };
         let left = self.running_quantiles(scratch.ranks.iter().map(row));
         let right = self.running_quantiles(scratch.ranks.iter().rev().map(row));
@@ -294,6 +296,19 @@ fn units(bar: f64, unit: f64) -> i64 {
 fn highest(ranges: &[CutRange], gains: &[i64]) -> i64 {
     let highest = |range: &CutRange| gains[range.first..=range.last].iter().fold(i64::MIN, |a, &b| a.max(b));
     ranges.iter().map(highest).fold(i64::MIN, i64::max)
+}
+
+/// Whether the highest gain of the cuts that are allowed is in doubt. Gains between equal values
+/// may be far higher. With a least weight per side, every gain counts as doubtful.
+fn is_in_doubt<F: Fn(usize, usize) -> bool>(
+    table: &RankTable,
+    ranges: &[CutRange],
+    cuts: &Cuts<F>,
+    scratch: &QuantileScratch,
+) -> bool {
+    let allowed = n_lefts(ranges).filter(|&n_left| scratch.allow(cuts, n_left));
+    let highest = allowed.map(|n_left| scratch.gains[n_left]).max();
+    cuts.min_weight > 0.0 || highest.is_some_and(|highest| table.is_in_doubt(highest as f64 * table.unit))
 }
 
 /// Raises the bar to the highest gain if its cut is allowed, so that fewer cuts are offered.

@@ -70,6 +70,10 @@ impl TinyKernel<Quantile<f64>> for TinyAbsoluteError {
         (criterion.targets[global_rank as usize], 1.0)
     }
 
+    fn is_copy(criterion: &Quantile<f64>, global_rank: u32) -> bool {
+        criterion.is_copy(global_rank)
+    }
+
     fn take_in(&mut self, targets: &[f64]) {
         self.gaps = Gaps::new(targets);
     }
