@@ -139,9 +139,8 @@ def _vector(counts: ArrayLike, n_rows: int) -> Counts:
 
 
 def _counts(values: NDArray[Any]) -> Counts:
-    largest = np.iinfo(np.uint32).max
     if values.dtype.kind not in "biuf" or not (
-        np.all(values >= 0) and np.all(values <= largest) and np.all(values == np.floor(values))
+        np.all(values >= 0) and np.all(values <= MAX_DRAWS) and np.all(values == np.floor(values))
     ):
-        raise ValueError("bags: counts must be integers of at least 0")
+        raise ValueError(f"bags: counts must be integers of at least 0 and at most {MAX_DRAWS}")
     return values.astype(np.uint32)

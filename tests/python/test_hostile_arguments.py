@@ -15,7 +15,6 @@ from problems import BOTH, KINDS, random_problem
 from splitwood import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    ExtraTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -368,14 +367,3 @@ NAMED = [
 def test_case_14_errors_name_the_argument(model, y, weight, problem):
     with pytest.raises(ValueError, match=problem):
         model.fit(NUMBERS, y, weight)
-
-
-def test_case_14_rounding_makes_no_importance_negative():
-    """With seed 22 the cut that is drawn gains nothing, and the losses of its sides round up."""
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(7, 5)), rng.normal(size=7)
-        model = ExtraTreeRegressor(
-            criterion="absolute_error", max_features=1, random_state=seed
-        ).fit(X, y)
-        assert (model.feature_importances_ >= 0.0).all()

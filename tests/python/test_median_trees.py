@@ -9,7 +9,7 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss
 
-from splitwood import DecisionTreeClassifier, DecisionTreeRegressor
+from splitwood import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 from test_parity import REGRESSORS, assert_same_structure, both, friedman, random_weights
 from trees import STRUCTURE, assert_same_tree, leaf_loss, rows_by_node
 
@@ -288,3 +288,14 @@ class TestTheSetting:
         assert_same_tree(copy, model)
         np.testing.assert_array_equal(copy.predict(X), model.predict(X))
         assert_same_tree(clone(copy).fit(X, y), model)
+
+
+def test_rounding_makes_no_importance_negative():
+    """With seed 22 the cut that is drawn gains nothing, and the losses of its sides round up."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(7, 5)), rng.normal(size=7)
+        model = ExtraTreeRegressor(
+            criterion="absolute_error", max_features=1, random_state=seed
+        ).fit(X, y)
+        assert (model.feature_importances_ >= 0.0).all()
