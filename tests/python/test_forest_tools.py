@@ -277,7 +277,8 @@ def test_pickles_of_processes_are_the_same(kind):
 
 
 def test_what_draws_trees_says_where_those_of_a_forest_are():
-    forest = RandomForestRegressor(2, max_depth=1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    forest = RandomForestRegressor(2, max_depth=1, bootstrap=False)
+    forest.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     for show in (splitwood.export_text, splitwood.export_graphviz, splitwood.plot_tree):
         with pytest.raises(TypeError, match=r"RandomForestRegressor; .* are in estimators_"):
             show(forest)

@@ -99,7 +99,7 @@ def test_saving_says_that_the_targets_are_left_out(tmp_path):
         (["a"] * len(Y), None, "y: a regressor needs numbers"),
         (Y, np.full(len(Y), -1.0), "sample_weight: must be finite and not negative"),
         (Y, np.full(len(Y), np.inf), "sample_weight: must be finite and not negative"),
-        (Y, WEIGHT[:-1], "inconsistent numbers of samples"),
+        (Y, WEIGHT[:-1], "sample_weight: has 599 entries, but X has 600 rows"),
     ],
     ids=["length", "shape", "nan", "strings", "negative", "infinite", "weights"],
 )
