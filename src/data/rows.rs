@@ -3,7 +3,7 @@
 //! Weights that are small whole numbers can be exchanged for copies of rows: a row of weight 3
 //! takes part three times, and sums need no weights.
 
-use super::{check_finite, lowest_bit, power_of_two};
+use super::{MAX_ROWS, check_finite, lowest_bit, power_of_two};
 use crate::error::{Error, Result};
 
 /// The rows that take part in a fit and their total weight.
@@ -83,7 +83,8 @@ impl Rows {
     pub fn repeated(&self, weights: &[f64]) -> Option<RepeatedRows> {
         let unit = weights.iter().filter(|&&weight| weight > 0.0).map(|&weight| lowest_bit(weight)).reduce(f64::min)?;
         let total = self.total_weight * (self.weight_unit / unit);
-        if total.is_nan() || total > MAX_ROWS_PER_ROW * self.len as f64 {
+        let most = (MAX_ROWS_PER_ROW * self.len as f64).min(MAX_ROWS as f64);
+        if total.is_nan() || total > most {
             return None;
         }
         let copies = |id: u32| std::iter::repeat_n(id, (weights[id as usize] / unit) as usize);
