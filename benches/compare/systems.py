@@ -131,7 +131,9 @@ def fit_ydf(case: Case, data: Data, threads: int) -> Predict:
         num_threads=threads,
         **own,
     ).train({**_columns(case, data.X), "y": data.y})
-    return lambda X: trained.predict(_columns(case, X))
+    # Its fast engines refuse forests whose trees have many nodes.
+    is_forest = case.model in FORESTS
+    return lambda X: trained.predict(_columns(case, X), use_slow_engine=is_forest)
 
 
 def _columns(case: Case, X: np.ndarray) -> dict[str, np.ndarray]:
@@ -150,8 +152,6 @@ def fit_xgboost(case: Case, data: Data, threads: int) -> Predict:
     if case.model in FORESTS:
         # It draws without replacement: as many rows as a bootstrap has different ones.
         own = {"num_parallel_tree": case.n_trees, "subsample": 0.632}
-        if case.n_classes:
-            own["colsample_bynode"] = case.columns**-0.5
     # Squared error on codes 0 and 1 is the Gini index of two classes, up to a factor.
     model = xgboost.XGBRegressor(
         tree_method="exact",
@@ -231,6 +231,8 @@ class System:
     complete: bool = False
     # Whether a split may separate sets of categories.
     has_categories: bool = False
+    # Whether the trees of its forests can draw features, as those of classes do by default.
+    draws_features: bool = True
     # Whether it is timed when it fits, and when it predicts.
     fits: bool = True
     predicts: bool = True
@@ -256,6 +258,7 @@ class System:
             and case.model in self.models
             and (self.complete or not _needs_more(case))
             and (self.has_categories or not case.categories)
+            and (self.draws_features or not (case.model in FORESTS and case.n_classes))
             and (case.leaves * case.columns <= self.most_histograms or case.names(self.name))
             and self.expected_seconds(case) <= self.patience
         )
@@ -305,7 +308,15 @@ PEERS = (
         **COMPLETE,
     ),
     System("YDF", "ydf", fit_ydf, cell_cost=50, models=(TREE, FOREST), has_categories=True),
-    System("XGBoost", "xgboost", fit_xgboost, cell_cost=60, models=(TREE, FOREST)),
+    # Its exact method draws features per tree or level, not per split.
+    System(
+        "XGBoost",
+        "xgboost",
+        fit_xgboost,
+        cell_cost=60,
+        models=(TREE, FOREST),
+        draws_features=False,
+    ),
     System(
         "LightGBM",
         "lightgbm",

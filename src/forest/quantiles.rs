@@ -68,7 +68,13 @@ struct TreeRanks {
 impl TreeRanks {
     /// Gathers the ranks of a tree's rows; `order` has the rows in ascending order of their
     /// targets, and `count` says how often the tree sees a row.
-    fn new(tree: &Tree, leaves: &[u32], order: &[u32], count: impl Fn(usize) -> u32) -> Self {
+    fn new(tree: &Tree, leaves: &[u32], order: &[u32], count: impl Fn(usize) -> u32) -> Result<Self> {
+        let n_ranks = (0..leaves.len()).fold(0, |sum: usize, row| sum.saturating_add(count(row) as usize));
+        if u32::try_from(n_ranks).is_err() {
+            let problem = format!("the leaves of a tree have {n_ranks} rows, of which at most {} can be kept", u32::MAX);
+            return Err(Error::argument("bags", problem));
+        }
+        check_room(n_ranks.saturating_mul(size_of::<u32>()))?;
         let mut starts = vec![0; tree.node_count() + 1];
         for (row, &leaf) in leaves.iter().enumerate() {
             starts[leaf as usize + 1] += count(row);
@@ -84,7 +90,7 @@ impl TreeRanks {
             ranks[*next as usize..][..n as usize].fill(rank);
             *next += n;
         }
-        Self { starts, ranks }
+        Ok(Self { starts, ranks })
     }
 
     fn of_leaf(&self, leaf: u32) -> Span {
@@ -137,7 +143,7 @@ impl LeafTargets {
         let mut order: Vec<u32> = (0..n_rows as u32).collect();
         order.sort_by(|&a, &b| y[a as usize].total_cmp(&y[b as usize]));
         let team = Team::new(n_jobs, 1, n_rows.saturating_mul(16 * forest.n_trees()))?;
-        let mut trees: Vec<_> = forest.trees.iter().map(|tree| (tree, TreeRanks::default())).enumerate().collect();
+        let mut trees: Vec<_> = forest.trees.iter().map(|tree| (tree, Ok(TreeRanks::default()))).enumerate().collect();
         let work = || {
             team.each(&mut trees, &mut vec![(); team.threads()], |(), (number, (tree, ranks))| {
                 if !team.cancelled() {
@@ -151,7 +157,7 @@ impl LeafTargets {
         if team.cancelled() {
             return Err(Error::Interrupted);
         }
-        let trees = trees.into_iter().map(|(_, (_, ranks))| ranks).collect();
+        let trees = trees.into_iter().map(|(_, (_, ranks))| ranks).collect::<Result<_>>()?;
         Ok(Self { targets: order.iter().map(|&row| y[row as usize]).collect(), trees })
     }
 

@@ -355,6 +355,16 @@ fn quantiles_of_large_leaves() {
     }
 }
 
+#[test]
+fn bags_too_large_for_the_leaves_are_refused() {
+    let x = Matrix::from_rows(&[0.0, 1.0], 2, 1).unwrap();
+    let y = [0.0, 1.0];
+    let params = ForestParams::new(2, 0);
+    let forest = fit_forest(&x, Target::Values(&y), None, Loss::SquaredError, &params).unwrap().forest;
+    let found = LeafTargets::new(&forest, &x, &y, |_| Some(vec![u32::MAX; 2]), Some(1));
+    assert!(found.unwrap_err().to_string().starts_with("bags: the leaves of a tree have 8589934590 rows"));
+}
+
 /// The quantile of numbers in ascending order, by definition.
 fn naive_quantile(sorted: &[f64], level: f64, interpolation: Interpolation) -> f64 {
     if sorted.is_empty() {

@@ -299,3 +299,27 @@ def test_rounding_makes_no_importance_negative():
             criterion="absolute_error", max_features=1, random_state=seed
         ).fit(X, y)
         assert (model.feature_importances_ >= 0.0).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25])
+@pytest.mark.parametrize("n_rows", [12, 200, 3_000])
+@pytest.mark.parametrize(
+    "settings",
+    [ABSOLUTE, {"criterion": "quantile", "quantile": 0.8}, ABSOLUTE | {"max_leaf_nodes": 20}],
+    ids=["median", "quantile", "leaves"],
+)
+def test_counts_are_repeated_rows(settings, n_rows, unit):
+    """Nodes count a row once, and report its copies as weight."""
+    rng = np.random.default_rng(n_rows)
+    X = rng.random((n_rows, 4)).round(2)
+    y = np.exp(3 * rng.normal(size=n_rows)) + X[:, 0]
+    counts = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+    model = DecisionTreeRegressor(**settings).fit(X, y, unit * counts)
+    tree = model.tree_
+    repeated = np.arange(n_rows).repeat(counts)
+    twin = DecisionTreeRegressor(**settings).fit(X[repeated], y[repeated]).tree_
+    for name in (*SPLITS, "impurity"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(twin, name), name)
+    np.testing.assert_array_equal(tree.weighted_n_node_samples, unit * twin.n_node_samples)
+    n_distinct = [len(rows) for rows in rows_by_node(model, X[counts > 0])]
+    np.testing.assert_array_equal(tree.n_node_samples, n_distinct)
