@@ -71,7 +71,8 @@ impl TreeRanks {
     fn new(tree: &Tree, leaves: &[u32], order: &[u32], count: impl Fn(usize) -> u32) -> Result<Self> {
         let n_ranks = (0..leaves.len()).fold(0, |sum: usize, row| sum.saturating_add(count(row) as usize));
         if u32::try_from(n_ranks).is_err() {
-            let problem = format!("the leaves of a tree have {n_ranks} rows, of which at most {} can be kept", u32::MAX);
+            let problem =
+                format!("the leaves of a tree have {n_ranks} rows, of which at most {} can be kept", u32::MAX);
             return Err(Error::argument("bags", problem));
         }
         check_room(n_ranks.saturating_mul(size_of::<u32>()))?;
