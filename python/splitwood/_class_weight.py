@@ -20,7 +20,7 @@ def encode_classes(
     """Get the classes of each output, ascending, and the codes of its rows."""
     try:
         encoded = [np.unique(column, return_inverse=True) for column in columns]
-    except (TypeError, ValueError):
+    except TypeError:
         kinds = sorted({type(label).__name__ for column in columns for label in column.tolist()})
         raise ValueError(
             f"y: labels of the types {', '.join(kinds)} have no common order; turn all of them "

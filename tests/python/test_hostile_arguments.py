@@ -354,12 +354,6 @@ NAMED = [
         "^y: labels of the types int, str have no common order",
     ),
     (
-        DecisionTreeClassifier(),
-        np.array([*(np.arange(2) for _ in range(20)), None], dtype=object)[:20],
-        None,
-        "^y: labels of the types ndarray have no common order",
-    ),
-    (
         RandomForestRegressor(max_samples=0.5),
         ODD,
         np.full(20, 1e290),
