@@ -270,6 +270,10 @@ impl<X: Cell + Wire, C: Criterion<NodeStats: Wire> + Send> ColumnWork for LevelW
             for (side, (bytes, child)) in split.children.iter().zip(children).enumerate() {
                 let node = C::NodeStats::from_bytes(bytes)?;
                 if side == 0 {
+                    // The bits are counted without copies, the columns have them.
+                    if self.shared.criterion.rows(&node) != split.n_left {
+                        return refuse("has another number of rows on the left than the left child");
+                    }
                     *n_left = self.shared.criterion.distinct_rows(&node);
                 }
                 if self.shared.kind(&node, self.depth + 1) == NodeKind::Open {

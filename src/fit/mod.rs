@@ -4,6 +4,7 @@
 //! ```text
 //! fit, fit_sparse, … → fit_any → fit_source     per cell type
 //!     Params::check                             see `params/valid.rs`
+//!     repeats::fit                              medians and whole weights: copies of rows
 //!     FitTask::grow_objective                   per criterion: scale the targets, add weights
 //!         grow::grow                            dense X, best split of numbers
 //!         random_splits::grow                   dense X, random thresholds
